@@ -250,8 +250,6 @@ static const struct option_row rows[] = {
                "three Redis nodes, for redlock's"),
     OPTION_ROW("memcached", ZOO, OPTION_TEXT, AT(memcached), "", 0, 0, true, "ADDRESS",
                "memcached, for memcached-lock's"),
-    OPTION_ROW("zookeeper", ZOO, OPTION_TEXT, AT(zookeeper), "", 0, 0, true, "HOSTS",
-               "ZooKeeper, for zookeeper-lock's"),
     OPTION_ROW("format", ZOO, OPTION_CHOICE, AT(zoo_format), "table|json", 0, 0, false, "NAME",
                "what is printed: a table, or the live page's data"),
     OPTION_ROW("step", ZOO, OPTION_SWITCH, AT(step), NULL, 0, 0, false, NULL,

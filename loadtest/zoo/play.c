@@ -15,23 +15,25 @@ static struct zoo_line *add_line(struct zoo_row *row, enum zoo_line_kind kind, c
     return line;
 }
 
-/* The verbs from `at` on. False: an error, or one of them waits that should not. */
+/* The verbs from `at` on. False: an error, or another than the one that has to waits. */
 static bool run_verbs(struct zoo_stage *stage, struct zoo_buyer *buyer, const struct zoo_step *step,
-                      int at, struct zoo_row *row, struct error *error)
+                      size_t at, struct zoo_row *row, struct error *error)
 {
-    for (; step->verbs[at] != END; at++) {
+    for (; at < step->count; at++) {
         struct zoo_line *line = add_line(row, ZOO_SENT, "");
         enum zoo_sent sent = zoo_send(stage, buyer, step->verbs[at], line, error);
+        bool has_to_wait = at + 1 == step->waits;
         if (sent == ZOO_FAILED)
             return false;
+        if (sent == ZOO_DONE && has_to_wait)
+            return error_fail(error, "it does not wait for another buyer");
         if (sent == ZOO_DONE)
             continue;
         snprintf(line->came, sizeof line->came, "waits");
         buyer->waited = step;
-        buyer->waited_at = at;
-        return step->waits || error_fail(error, "'%s' waits for another buyer", line->text);
+        return has_to_wait || error_fail(error, "'%s' waits for another buyer", line->text);
     }
-    return !step->waits || error_fail(error, "it does not wait for another buyer");
+    return true;
 }
 
 static bool resume(struct zoo_stage *stage, struct zoo_buyer *buyer, struct zoo_row *row,
@@ -41,12 +43,9 @@ static bool resume(struct zoo_stage *stage, struct zoo_buyer *buyer, struct zoo_
     struct zoo_line *line = add_line(row, ZOO_SENT, "… goes on");
     if (!waited)
         return error_fail(error, "nothing waits that could go on");
-    if (!zoo_send_resume(stage, buyer, waited->verbs[buyer->waited_at], line, error))
-        return false;
-    struct zoo_step rest = *waited;
-    rest.waits = false;
     buyer->waited = NULL;
-    return run_verbs(stage, buyer, &rest, buyer->waited_at + 1, row, error);
+    return zoo_send_resume(stage, buyer, waited->verbs[waited->waits - 1], line, error) &&
+           run_verbs(stage, buyer, waited, waited->waits, row, error);
 }
 
 static bool is_yes(const char *answer)
@@ -91,7 +90,7 @@ enum zoo_end zoo_end_of(const struct zoo_books *books)
 
 static bool judge(struct zoo_record *record, struct error *error)
 {
-    static const char *const ends[] = {
+    static const char *const ends[ZOO_ENDS] = {
         [ZOO_KEPT] = "nothing wrong",
         [ZOO_OVERSOLD] = "it oversold",
         [ZOO_LOST] = "an order that was accepted is lost",

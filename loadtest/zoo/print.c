@@ -88,7 +88,7 @@ void zoo_print_head(FILE *to, const struct zoo_exhibit *exhibit, const struct zo
                     int columns)
 {
     int width = cell_width(act, columns);
-    bool is_safe = act == exhibit->safe;
+    bool is_safe = act == &exhibit->safe;
     fprintf(to, is_safe ? "\nThe same with %s\n" : "%s: %s\n", act->strategy, exhibit->title);
     print_wrapped(to, act->story, 0, columns);
     fprintf(to, "\nstock %d\n%*s", act->stock, NUMBER_WIDTH, "");

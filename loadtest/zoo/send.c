@@ -1,9 +1,11 @@
 /* See send.h. */
 #include "loadtest/zoo/send.h"
 
+#include "loadtest/zoo/memcached.h"
 #include "loadtest/zoo/value.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* {0, epoch, stock left, codes, entry}, or a verdict that is not 0 (stock_reserve.lua). */
@@ -36,46 +38,24 @@ static bool show_reply(struct zoo_buyer *buyer, const redisReply *reply, struct 
     }
 }
 
-static bool ask(struct zoo_stage *stage, struct zoo_buyer *buyer, enum zoo_node node,
-                const char **words, int count, struct zoo_line *line, struct error *error)
-{
-    redisContext *redis = zoo_redis(stage, &buyer->sessions, node, error);
-    if (!redis)
-        return false;
-    redisReply *reply = redisCommandArgv(redis, count, words, NULL);
-    bool good = reply ? show_reply(buyer, reply, line, error)
-                      : error_fail(error, "%s: %s", line->text, redis->errstr);
-    freeReplyObject(reply);
-    return good;
-}
-
-static bool command(struct zoo_stage *stage, struct zoo_buyer *buyer,
-                    const struct zoo_verb_row *row, struct zoo_line *line, struct error *error)
+static bool redis(struct zoo_stage *stage, struct zoo_buyer *buyer, const struct zoo_verb *verb,
+                  redisContext *session, struct zoo_line *line, struct error *error)
 {
     struct zoo_value values[ZOO_WORDS];
     const char *words[ZOO_WORDS];
-    int count = zoo_value_words(values, stage, buyer, row->words);
-    for (int i = 0; i < count; i++)
-        words[i] = values[i].sent;
-    return ask(stage, buyer, row->node, words, count, line, error);
-}
-
-/* "{lock} | {token}" becomes EVAL text 1 lock token. */
-static bool script(struct zoo_stage *stage, struct zoo_buyer *buyer, const struct zoo_verb_row *row,
-                   struct zoo_line *line, struct error *error)
-{
-    struct zoo_value values[ZOO_WORDS];
-    const char *words[ZOO_WORDS + 2] = {"EVAL", zoo_lua(row->text)};
-    char keys[12];
-    int count = zoo_value_words(values, stage, buyer, row->words), used = 3;
-    words[2] = keys;
+    int count = zoo_value_words(values, stage, buyer, verb->words);
     for (int i = 0; i < count; i++) {
-        if (strcmp(values[i].sent, "|") == 0)
-            snprintf(keys, sizeof keys, "%d", i);
-        else
-            words[used++] = values[i].sent;
+        words[i] = values[i].sent;
+        if (!zoo_stage_remember(stage, words[i], error))
+            return false;
     }
-    return ask(stage, buyer, row->node, words, used, line, error);
+    if (verb->text)
+        words[1] = verb->text; /* of the script that is named there */
+    redisReply *reply = redisCommandArgv(session, count, words, NULL);
+    bool good = reply ? show_reply(buyer, reply, line, error)
+                      : error_fail(error, "%s: %s", line->text, session->errstr);
+    freeReplyObject(reply);
+    return good;
 }
 
 /* "VALUE key 0 7 42\r\ntoken-A\r\nEND". */
@@ -89,97 +69,68 @@ static void read_item(struct zoo_buyer *buyer, const char *reply, char came[ZOO_
     }
     while (number > reply && number[-1] != ' ')
         number--;
-    snprintf(buyer->cas, sizeof buyer->cas, "%.*s", (int)(text - number), number);
+    buyer->figures[FIGURE_CAS] = strtoll(number, NULL, 10);
     snprintf(came, ZOO_CAME_SIZE, "%.*s", (int)strcspn(text + 2, "\r"), text + 2);
 }
 
-static bool memcached(struct zoo_stage *stage, struct zoo_buyer *buyer,
-                      const struct zoo_verb_row *row, struct zoo_line *line, struct error *error)
+static bool memcached(struct zoo_stage *stage, struct zoo_buyer *buyer, const struct zoo_verb *verb,
+                      redisContext *session, struct zoo_line *line, struct error *error)
 {
-    char reply[MEMCACHED_REPLY_SIZE];
-    struct zoo_value text;
-    struct memcached *session = zoo_memcached(stage, &buyer->sessions, error);
-    zoo_value_fill(&text, stage, buyer, row->words);
-    if (!session || !memcached_say(session, text.sent, reply, error))
+    struct zoo_value values[ZOO_WORDS];
+    char command[ZOO_VALUE_SIZE] = "", reply[MEMCACHED_REPLY_SIZE];
+    int count = zoo_value_words(values, stage, buyer, verb->words);
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(command);
+        if (!zoo_stage_remember(stage, values[i].sent, error))
+            return false;
+        snprintf(command + used, sizeof command - used, "%s%s", i ? " " : "", values[i].sent);
+    }
+    if (!memcached_say(session, command, reply, error))
         return false;
     read_item(buyer, reply, line->came);
     return true;
 }
 
-/* What stands behind the folder; a lost session is an answer as well. */
-static void show_node(enum zk_code code, const char *node, char came[ZOO_CAME_SIZE])
+static bool say(struct zoo_stage *stage, struct zoo_buyer *buyer, const struct zoo_verb *verb,
+                struct zoo_line *line, struct error *error)
 {
-    static const char *const codes[] = {
-        [ZK_OK] = "done",
-        [ZK_NO_NODE] = "no such node",
-        [ZK_EXISTS] = "exists",
-        [ZK_SESSION_LOST] = "the session is gone",
-    };
-    const char *slash = strrchr(node, '/');
-    const char *name = slash ? slash + 1 : node;
-    snprintf(came, ZOO_CAME_SIZE, "%.*s", ZOO_CAME_SIZE - 1,
-             code == ZK_OK && *name ? name : codes[code]);
-}
-
-static bool zookeeper(struct zoo_stage *stage, struct zoo_buyer *buyer, enum zoo_verb verb,
-                      struct zoo_line *line, struct error *error)
-{
-    char folder[ZK_NAME_SIZE], path[2 * ZK_NAME_SIZE], node[ZK_NAME_SIZE] = "";
-    struct zoo_value token;
-    enum zk_code code;
-    struct zk *zk = zoo_zk(stage, &buyer->sessions, error);
-    if (!zk)
-        return false;
-    zoo_zk_folder(stage, folder);
-    zoo_value_fill(&token, stage, buyer, "{token}");
-    snprintf(path, sizeof path, "%s/%.*s-", folder, ZK_NAME_SIZE / 2, token.sent);
-    if (verb == ZK_JOIN)
-        code = zk_create(zk, path, ZK_EPHEMERAL_SEQUENTIAL, node, error);
-    else if (verb == ZK_LOOK)
-        code = zk_lowest(zk, folder, node, error);
-    else
-        code = zk_delete(zk, buyer->node, error);
-    if (verb == ZK_JOIN)
-        memcpy(buyer->node, node, sizeof node);
-    if (code != ZK_FAILED)
-        show_node(code, node, line->came);
-    return code != ZK_FAILED;
-}
-
-static enum zoo_sent sent(bool good)
-{
-    return good ? ZOO_DONE : ZOO_FAILED;
-}
-
-enum zoo_sent zoo_send(struct zoo_stage *stage, struct zoo_buyer *buyer, enum zoo_verb verb,
-                       struct zoo_line *line, struct error *error)
-{
-    const struct zoo_verb_row *row = zoo_verb_row(verb);
-    struct zoo_value shown;
-    if (row->kind == ZOO_SQL)
-        return zoo_sql_send(stage, buyer, row, line, error) == ZOO_DONE
-                   ? zoo_sql_wait(stage, buyer, row, false, line, error)
-                   : ZOO_FAILED;
-    zoo_value_fill(&shown, stage, buyer, row->shown ? row->shown : row->words);
-    snprintf(line->text, sizeof line->text, "%.*s", ZOO_LINE_SIZE - 1, shown.shown);
-    switch (row->kind) {
-    case ZOO_REDIS:
-        return sent(command(stage, buyer, row, line, error));
-    case ZOO_SCRIPT:
-        return sent(script(stage, buyer, row, line, error));
-    case ZOO_MEMCACHED:
-        return sent(memcached(stage, buyer, row, line, error));
-    case ZOO_ZOOKEEPER:
-        return sent(zookeeper(stage, buyer, verb, line, error));
-    default:
-        line->kind = ZOO_NOTE;
-        return sent(zoo_happen(stage, buyer, verb, error));
+    struct zoo_sessions *sessions = verb->happens ? &stage->own : &buyer->sessions;
+    if (verb->kind == ZOO_RUN)
+        return zoo_stage_run(stage, verb->words, error);
+    if (verb->kind == ZOO_DIES) {
+        zoo_hang_up(&buyer->sessions);
+        return true;
     }
+    redisContext *session = zoo_node(stage, sessions, verb->node, error);
+    return session &&
+           (verb->kind == ZOO_REDIS ? redis : memcached)(stage, buyer, verb, session, line, error);
 }
 
-bool zoo_send_resume(struct zoo_stage *stage, struct zoo_buyer *buyer, enum zoo_verb verb,
+enum zoo_sent zoo_send(struct zoo_stage *stage, struct zoo_buyer *buyer,
+                       const struct zoo_verb *verb, struct zoo_line *line, struct error *error)
+{
+    struct zoo_value shown;
+    if (verb->kind == ZOO_SQL || verb->kind == ZOO_SALE)
+        return zoo_sql_send(stage, buyer, verb, line, error) == ZOO_DONE
+                   ? zoo_sql_wait(stage, buyer, verb, false, line, error)
+                   : ZOO_FAILED;
+    zoo_value_fill(&shown, stage, buyer, verb->shows);
+    snprintf(line->text, sizeof line->text, "%.*s", ZOO_LINE_SIZE - 1, shown.shown);
+    if (!say(stage, buyer, verb, line, error))
+        return ZOO_FAILED;
+    if (verb->gives && strcmp(verb->gives, line->came) != 0) {
+        error_fail(error, "'%s' gives '%s', not '%s'", verb->words, line->came, verb->gives);
+        return ZOO_FAILED;
+    }
+    if (verb->happens) {
+        line->kind = ZOO_NOTE;
+        line->came[0] = '\0';
+    }
+    return ZOO_DONE;
+}
+
+bool zoo_send_resume(struct zoo_stage *stage, struct zoo_buyer *buyer, const struct zoo_verb *verb,
                      struct zoo_line *line, struct error *error)
 {
-    const struct zoo_verb_row *row = zoo_verb_row(verb);
-    return zoo_sql_wait(stage, buyer, row, true, line, error) == ZOO_DONE;
+    return zoo_sql_wait(stage, buyer, verb, true, line, error) == ZOO_DONE;
 }

@@ -9,25 +9,21 @@ enum zoo_sent { ZOO_DONE, ZOO_BLOCKED, ZOO_FAILED };
 
 /* Sends a verb and waits for its answer; fills the line. A statement that waits for a lock of
  * another buyer's, as PostgreSQL says (pg_blocking_pids), not a clock, is ZOO_BLOCKED: it is still
- * under way. ZOO_FAILED with the error: nobody answers, or the answer is an error. */
-enum zoo_sent zoo_send(struct zoo_stage *stage, struct zoo_buyer *buyer, enum zoo_verb verb,
-                       struct zoo_line *line, struct error *error);
+ * under way. ZOO_FAILED with the error: nobody answers, or the answer is an error, or another than
+ * the text gives. */
+enum zoo_sent zoo_send(struct zoo_stage *stage, struct zoo_buyer *buyer,
+                       const struct zoo_verb *verb, struct zoo_line *line, struct error *error);
 
 /* Waits to the end for the statement that was blocked. */
-bool zoo_send_resume(struct zoo_stage *stage, struct zoo_buyer *buyer, enum zoo_verb verb,
+bool zoo_send_resume(struct zoo_stage *stage, struct zoo_buyer *buyer, const struct zoo_verb *verb,
                      struct zoo_line *line, struct error *error);
 
 /* sql_step.c */
 enum zoo_sent zoo_sql_send(struct zoo_stage *stage, struct zoo_buyer *buyer,
-                           const struct zoo_verb_row *row, struct zoo_line *line,
-                           struct error *error);
+                           const struct zoo_verb *verb, struct zoo_line *line, struct error *error);
 enum zoo_sent zoo_sql_wait(struct zoo_stage *stage, struct zoo_buyer *buyer,
-                           const struct zoo_verb_row *row, bool to_the_end, struct zoo_line *line,
+                           const struct zoo_verb *verb, bool to_the_end, struct zoo_line *line,
                            struct error *error);
-
-/* happen.c: what no session of the buyer's does. */
-bool zoo_happen(struct zoo_stage *stage, struct zoo_buyer *buyer, enum zoo_verb verb,
-                struct error *error);
 
 enum { ZOO_PATIENCE_US = 30000000, ZOO_LOOK_MS = 5 };
 

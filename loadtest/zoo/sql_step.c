@@ -10,6 +10,7 @@
 #include "loadtest/judge/connect.h"
 #include "loadtest/zoo/value.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,17 +36,16 @@ static void show(const char *shown, const struct zoo_value *values, int count,
 }
 
 enum zoo_sent zoo_sql_send(struct zoo_stage *stage, struct zoo_buyer *buyer,
-                           const struct zoo_verb_row *row, struct zoo_line *line,
-                           struct error *error)
+                           const struct zoo_verb *verb, struct zoo_line *line, struct error *error)
 {
     struct zoo_value values[ZOO_WORDS];
     const char *sent[ZOO_WORDS];
-    int count = zoo_value_words(values, stage, buyer, row->words);
+    int count = zoo_value_words(values, stage, buyer, verb->words);
     PGconn *pg = zoo_pg(stage, &buyer->sessions, error);
-    char *sql = connect_qualify(zoo_sql(row->text), ZOO_SCHEMA);
+    char *sql = connect_qualify(verb->text, ZOO_SCHEMA);
     for (int i = 0; i < count; i++)
-        sent[i] = strcmp(values[i].sent, "{null}") == 0 ? NULL : values[i].sent;
-    show(row->shown, values, count, line->text);
+        sent[i] = strcmp(values[i].sent, "null") == 0 ? NULL : values[i].sent;
+    show(verb->shows, values, count, line->text);
     bool good = pg && sql && PQsendQueryParams(pg, sql, count, NULL, sent, NULL, NULL, 0) == 1;
     free(sql);
     if (pg && !good)
@@ -75,18 +75,23 @@ static int is_blocked(struct zoo_stage *stage, const struct zoo_buyer *buyer, st
     return blocked;
 }
 
-static bool read_number(const PGresult *result, const char *name, int64_t *out)
+static bool read_figure(struct zoo_buyer *buyer, enum zoo_figure figure, const PGresult *result,
+                        const char *name)
 {
     int column = PQfnumber(result, name);
     if (column >= 0)
-        *out = strtoll(PQgetvalue(result, 0, column), NULL, 10);
+        buyer->figures[figure] = strtoll(PQgetvalue(result, 0, column), NULL, 10);
     return column >= 0;
 }
 
 /* stock_row gives its sum no name. */
-static bool read_stock(const PGresult *result, int64_t *out)
+static bool read_stock(struct zoo_buyer *buyer, const PGresult *result)
 {
-    return read_number(result, "stock", out) || read_number(result, "?column?", out);
+    if (!read_figure(buyer, FIGURE_STOCK, result, "stock") &&
+        !read_figure(buyer, FIGURE_STOCK, result, "?column?"))
+        return false;
+    buyer->figures[FIGURE_LEFT] = buyer->figures[FIGURE_STOCK] - 1;
+    return true;
 }
 
 static void learn(struct zoo_buyer *buyer, const PGresult *result, char came[ZOO_CAME_SIZE])
@@ -96,38 +101,38 @@ static void learn(struct zoo_buyer *buyer, const PGresult *result, char came[ZOO
         snprintf(came, ZOO_CAME_SIZE, "0 rows");
         return;
     }
-    read_number(result, "epoch", &buyer->epoch);
-    if (read_stock(result, &buyer->stock))
-        snprintf(came, ZOO_CAME_SIZE, "stock %lld", (long long)buyer->stock);
-    else if (read_number(result, "fence", &buyer->fence))
-        snprintf(came, ZOO_CAME_SIZE, "fence %lld", (long long)buyer->fence);
+    read_figure(buyer, FIGURE_EPOCH, result, "epoch");
+    if (read_stock(buyer, result))
+        snprintf(came, ZOO_CAME_SIZE, "stock %" PRId64, buyer->figures[FIGURE_STOCK]);
+    else if (read_figure(buyer, FIGURE_FENCE, result, "fence"))
+        snprintf(came, ZOO_CAME_SIZE, "fence %" PRId64, buyer->figures[FIGURE_FENCE]);
 }
 
-static void count_rows(struct zoo_buyer *buyer, const struct zoo_verb_row *row, PGresult *result,
+static void count_rows(struct zoo_buyer *buyer, const struct zoo_verb *verb, PGresult *result,
                        char came[ZOO_CAME_SIZE])
 {
     const char *rows = PQcmdTuples(result);
     *came = '\0';
     if (*rows)
         snprintf(came, ZOO_CAME_SIZE, "%s row%s", rows, strcmp(rows, "1") == 0 ? "" : "s");
-    if (row->sells && strcmp(rows, "0") != 0)
+    if (verb->kind == ZOO_SALE && strcmp(rows, "0") != 0)
         buyer->written = true;
     if (strcmp(PQcmdStatus(result), "ROLLBACK") == 0)
         buyer->written = false;
 }
 
 /* The whole answer, which is there. */
-static enum zoo_sent take(struct zoo_buyer *buyer, const struct zoo_verb_row *row,
+static enum zoo_sent take(struct zoo_buyer *buyer, const struct zoo_verb *verb,
                           struct zoo_line *line, struct error *error)
 {
     PGconn *pg = buyer->sessions.pg;
     enum zoo_sent sent = ZOO_DONE;
     for (PGresult *result; (result = PQgetResult(pg)) != NULL; PQclear(result)) {
         bool rows = PQresultStatus(result) == PGRES_TUPLES_OK;
-        if (rows && !row->sells)
+        if (rows && verb->kind == ZOO_SQL)
             learn(buyer, result, line->came);
         else if (rows || PQresultStatus(result) == PGRES_COMMAND_OK)
-            count_rows(buyer, row, result, line->came);
+            count_rows(buyer, verb, result, line->came);
         else
             sent = ZOO_FAILED;
     }
@@ -139,7 +144,7 @@ static enum zoo_sent take(struct zoo_buyer *buyer, const struct zoo_verb_row *ro
 }
 
 enum zoo_sent zoo_sql_wait(struct zoo_stage *stage, struct zoo_buyer *buyer,
-                           const struct zoo_verb_row *row, bool to_the_end, struct zoo_line *line,
+                           const struct zoo_verb *verb, bool to_the_end, struct zoo_line *line,
                            struct error *error)
 {
     int64_t until_us = clock_mono_us() + ZOO_PATIENCE_US;
@@ -151,7 +156,7 @@ enum zoo_sent zoo_sql_wait(struct zoo_stage *stage, struct zoo_buyer *buyer,
             return ZOO_FAILED;
         }
         if (!PQisBusy(pg))
-            return take(buyer, row, line, error);
+            return take(buyer, verb, line, error);
         if (process_interrupted() || clock_mono_us() > until_us) {
             error_fail(error, "%s: %s", line->text,
                        process_interrupted() ? "interrupted" : "no answer in 30 s");

@@ -4,24 +4,13 @@
 #include "base/random/random.h"
 #include "loadtest/judge/connect.h"
 #include "loadtest/judge/redis_link.h"
+#include "loadtest/zoo/memcached.h"
+
+#include "sql_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What an act may leave in Redis, behind the prefix. */
-static const char *const keys[] = {"lock",   "queue",    "next",     "tickets",
-                                   "mirror", "loaded",   "stream",   "waiting",
-                                   "units",  "caller:A", "caller:B", "caller:C"};
-enum { KEYS = sizeof keys / sizeof keys[0], KEY_SIZE = 96 };
-
-bool zoo_stage_has_key(const char *name)
-{
-    for (size_t i = 0; i < KEYS; i++)
-        if (strcmp(keys[i], name) == 0)
-            return true;
-    return false;
-}
 
 /* The n-th of Redlock's, from 1 on; "": there are fewer. */
 static void find_url(const char *urls, int n, char *out, size_t size)
@@ -34,17 +23,15 @@ static void find_url(const char *urls, int n, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)strcspn(urls, ","), urls);
 }
 
-const char *zoo_stage_lacks(const struct zoo_place *place, unsigned needs)
+const char *zoo_stage_lacks(const struct zoo_place *place, unsigned nodes)
 {
     char third[512];
     find_url(place->redlock, 3, third, sizeof third);
-    if (needs & ZOO_NEEDS_REDIS && !*place->redis)
+    if (nodes & (1U << NODE_LOCKS | 1U << NODE_STOCK) && !*place->redis)
         return "--redis";
-    if (needs & ZOO_NEEDS_REDLOCK && !*third)
+    if (nodes & (1U << NODE_1 | 1U << NODE_2 | 1U << NODE_3) && !*third)
         return "--redlock, with three nodes";
-    if (needs & ZOO_NEEDS_MEMCACHED && !*place->memcached)
-        return "--memcached";
-    return needs & ZOO_NEEDS_ZOOKEEPER && !*place->zookeeper ? "--zookeeper" : NULL;
+    return nodes & 1U << NODE_MEMCACHED && !*place->memcached ? "--memcached" : NULL;
 }
 
 PGconn *zoo_pg(struct zoo_stage *stage, struct zoo_sessions *sessions, struct error *error)
@@ -54,52 +41,29 @@ PGconn *zoo_pg(struct zoo_stage *stage, struct zoo_sessions *sessions, struct er
     return sessions->pg;
 }
 
-redisContext *zoo_redis(struct zoo_stage *stage, struct zoo_sessions *sessions, enum zoo_node node,
-                        struct error *error)
+static redisContext *open_redis(const struct zoo_place *place, enum zoo_node node,
+                                struct error *error)
 {
-    const struct zoo_place *place = &stage->place;
     char url[512];
-    if (sessions->nodes[node])
-        return sessions->nodes[node];
     if (node == NODE_LOCKS || node == NODE_STOCK)
         snprintf(url, sizeof url, "%s",
                  node == NODE_STOCK && *place->stock_redis ? place->stock_redis : place->redis);
     else
         find_url(place->redlock, (int)(node - NODE_1) + 1, url, sizeof url);
-    sessions->nodes[node] = redis_link_open(url, error);
-    if (!sessions->nodes[node])
+    redisContext *redis = redis_link_open(url, error);
+    if (!redis)
         error_prefix(error, node >= NODE_1 && node <= NODE_3 ? "--redlock" : "--redis");
+    return redis;
+}
+
+redisContext *zoo_node(struct zoo_stage *stage, struct zoo_sessions *sessions, enum zoo_node node,
+                       struct error *error)
+{
+    if (!sessions->nodes[node])
+        sessions->nodes[node] = node == NODE_MEMCACHED
+                                    ? memcached_open(stage->place.memcached, error)
+                                    : open_redis(&stage->place, node, error);
     return sessions->nodes[node];
-}
-
-struct memcached *zoo_memcached(struct zoo_stage *stage, struct zoo_sessions *sessions,
-                                struct error *error)
-{
-    if (!memcached_is_open(&sessions->memcached) &&
-        !memcached_open(&sessions->memcached, stage->place.memcached, error))
-        return NULL;
-    return &sessions->memcached;
-}
-
-void zoo_zk_folder(const struct zoo_stage *stage, char out[ZK_NAME_SIZE])
-{
-    snprintf(out, ZK_NAME_SIZE, "/%.*s", (int)strlen(stage->prefix) - 2, stage->prefix + 1);
-}
-
-/* The folder is there once anybody has a session. */
-struct zk *zoo_zk(struct zoo_stage *stage, struct zoo_sessions *sessions, struct error *error)
-{
-    char folder[ZK_NAME_SIZE], made[ZK_NAME_SIZE];
-    if (zk_is_open(&sessions->zk))
-        return &sessions->zk;
-    if (!zk_open(&sessions->zk, stage->place.zookeeper, error))
-        return NULL;
-    zoo_zk_folder(stage, folder);
-    enum zk_code code = zk_create(&sessions->zk, folder, ZK_STAYS, made, error);
-    stage->has_folder = code == ZK_OK || code == ZK_EXISTS;
-    if (!stage->has_folder && code != ZK_FAILED)
-        error_fail(error, "ZooKeeper: the lock's folder cannot be made");
-    return stage->has_folder ? &sessions->zk : NULL;
 }
 
 void zoo_hang_up(struct zoo_sessions *sessions)
@@ -109,8 +73,6 @@ void zoo_hang_up(struct zoo_sessions *sessions)
         if (sessions->nodes[i])
             redisFree(sessions->nodes[i]);
     }
-    memcached_close(&sessions->memcached);
-    zk_close(&sessions->zk);
     *sessions = (struct zoo_sessions){.pg = NULL};
 }
 
@@ -151,9 +113,9 @@ static bool make_tables(struct zoo_stage *stage, struct error *error)
 {
     bool good = run(stage->own.pg,
                     "SET search_path TO " ZOO_SCHEMA "; SET client_min_messages TO warning", error);
-    for (int i = 0; good && zoo_schema(i); i++) {
+    for (int i = 0; good && i < SQL_SCHEMA_VERSION; i++) {
         char *block = NULL;
-        if (asprintf(&block, "DO $zoo$ BEGIN\n%s\nEND $zoo$", zoo_schema(i)) < 0)
+        if (asprintf(&block, "DO $zoo$ BEGIN\n%s\nEND $zoo$", sql_schema[i]) < 0)
             return error_fail(error, "out of memory");
         good = run(stage->own.pg, block, error);
         free(block);
@@ -174,81 +136,52 @@ bool zoo_stage_open(struct zoo_stage *stage, const struct zoo_place *place, stru
     return false;
 }
 
-bool zoo_stage_forget(struct zoo_stage *stage, enum zoo_node node, struct error *error)
+bool zoo_stage_remember(struct zoo_stage *stage, const char *word, struct error *error)
 {
-    char names[KEYS][KEY_SIZE];
-    const char *words[KEYS + 1] = {"DEL"};
-    redisContext *redis = zoo_redis(stage, &stage->own, node, error);
-    if (!redis)
-        return false;
-    for (int i = 0; i < KEYS; i++) {
-        snprintf(names[i], KEY_SIZE, "%s:%s", stage->prefix, keys[i]);
-        words[i + 1] = names[i];
-    }
-    redisReply *reply = redisCommandArgv(redis, KEYS + 1, words, NULL);
-    bool good = reply && reply->type == REDIS_REPLY_INTEGER;
-    if (!good)
-        error_fail(error, "Redis: %s", reply ? reply->str : redis->errstr);
-    freeReplyObject(reply);
-    return good;
+    size_t length = strlen(stage->prefix);
+    if (strncmp(word, stage->prefix, length) != 0 || word[length] != ':')
+        return true;
+    for (size_t i = 0; i < stage->keys_count; i++)
+        if (strcmp(stage->keys[i], word) == 0)
+            return true;
+    if (stage->keys_count == ZOO_KEYS)
+        return error_fail(error, "the exhibits have more than %d keys", ZOO_KEYS);
+    snprintf(stage->keys[stage->keys_count++], ZOO_KEY_SIZE, "%s", word);
+    return true;
 }
 
-/* In those that somebody has used. */
-static bool forget_all(struct zoo_stage *stage, struct error *error)
+static bool forget_key(redisContext *node, bool is_memcached, const char *key, struct error *error)
+{
+    char command[128], reply[MEMCACHED_REPLY_SIZE];
+    snprintf(command, sizeof command, "delete %s", key);
+    if (is_memcached)
+        return memcached_say(node, command, reply, error);
+    redisReply *deleted = redis_link_ask(node, error, "DEL %s", key);
+    freeReplyObject(deleted);
+    return deleted != NULL;
+}
+
+/* In the nodes that somebody has used. */
+static bool forget_keys(struct zoo_stage *stage, struct error *error)
 {
     bool good = true;
-    for (int node = 0; node < ZOO_NODES; node++) {
+    for (enum zoo_node node = 0; node < ZOO_NODES; node++) {
         bool used = stage->own.nodes[node] != NULL;
         for (int i = 0; i < ZOO_BUYERS; i++)
             used = used || stage->buyers[i].sessions.nodes[node];
-        good = (!used || zoo_stage_forget(stage, (enum zoo_node)node, error)) && good;
+        redisContext *session = used ? zoo_node(stage, &stage->own, node, error) : NULL;
+        good = good && (session || !used);
+        for (size_t i = 0; session && i < stage->keys_count; i++)
+            good = forget_key(session, node == NODE_MEMCACHED, stage->keys[i], error) && good;
     }
     return good;
-}
-
-static bool forget_memcached(struct zoo_stage *stage, struct error *error)
-{
-    char command[128], reply[MEMCACHED_REPLY_SIZE];
-    bool used = memcached_is_open(&stage->own.memcached);
-    for (int i = 0; i < ZOO_BUYERS; i++)
-        used = used || memcached_is_open(&stage->buyers[i].sessions.memcached);
-    if (!used)
-        return true;
-    struct memcached *memcached = zoo_memcached(stage, &stage->own, error);
-    snprintf(command, sizeof command, "delete %s:lock\r\n", stage->prefix);
-    return memcached && memcached_say(memcached, command, reply, error);
-}
-
-static bool forget_everything(struct zoo_stage *stage, struct error *error)
-{
-    bool good = forget_all(stage, error);
-    return forget_memcached(stage, error) && good;
-}
-
-/* Once the buyers' sessions, and with them their nodes, are gone. */
-static bool forget_folder(struct zoo_stage *stage, struct error *error)
-{
-    char folder[ZK_NAME_SIZE];
-    if (!stage->has_folder)
-        return true;
-    struct zk *zk = zoo_zk(stage, &stage->own, error);
-    if (!zk)
-        return false;
-    zoo_zk_folder(stage, folder);
-    enum zk_code code = zk_delete(zk, folder, error);
-    stage->has_folder = code != ZK_OK && code != ZK_NO_NODE;
-    if (stage->has_folder && code == ZK_SESSION_LOST)
-        error_fail(error, "ZooKeeper: the connection is lost, and %s is left behind", folder);
-    zk_close(&stage->own.zk); /* the next session makes it anew */
-    return !stage->has_folder;
 }
 
 bool zoo_stage_close(struct zoo_stage *stage, struct error *error)
 {
-    bool good = forget_everything(stage, error);
+    bool good = forget_keys(stage, error);
     for (int i = 0; i < ZOO_BUYERS; i++)
         zoo_hang_up(&stage->buyers[i].sessions);
-    good = forget_folder(stage, error) && good;
     if (stage->has_schema)
         good = run(stage->own.pg, "DROP SCHEMA " ZOO_SCHEMA " CASCADE", error) && good;
     zoo_hang_up(&stage->own);
@@ -259,18 +192,18 @@ bool zoo_stage_close(struct zoo_stage *stage, struct error *error)
 bool zoo_stage_set(struct zoo_stage *stage, int stock, struct error *error)
 {
     char sql[400];
-    bool good = forget_everything(stage, error);
+    bool good = forget_keys(stage, error);
     for (int i = 0; i < ZOO_BUYERS; i++) {
         zoo_hang_up(&stage->buyers[i].sessions);
-        stage->buyers[i] = (struct zoo_buyer){.column = (enum zoo_column)i};
+        stage->buyers[i] =
+            (struct zoo_buyer){.column = (enum zoo_column)i, .figures[FIGURE_NUMBER] = i + 1};
     }
-    good = forget_folder(stage, error) && good;
     snprintf(sql, sizeof sql,
              "DELETE FROM {schema}.orders; DELETE FROM {schema}.product_lock;"
              "DELETE FROM {schema}.product;"
              "INSERT INTO {schema}.product (id, initial_stock, stock, epoch, version)"
-             " VALUES (%d, %d, %d, 1, 1)",
-             ZOO_PRODUCT, stock, stock);
+             " VALUES (1, %d, %d, 1, 1)",
+             stock, stock);
     return good && zoo_stage_run(stage, sql, error);
 }
 
@@ -295,7 +228,7 @@ bool zoo_stage_count(struct zoo_stage *stage, struct zoo_books *books, struct er
         return false;
     if (!*stage->place.redis)
         return true;
-    redisContext *redis = zoo_redis(stage, &stage->own, NODE_LOCKS, error);
+    redisContext *redis = zoo_node(stage, &stage->own, NODE_LOCKS, error);
     redisReply *life = redis ? redis_link_ask(redis, error, "PTTL %s:lock", stage->prefix) : NULL;
     books->stuck = life && life->type == REDIS_REPLY_INTEGER && life->integer == -1;
     bool good = life != NULL;

@@ -14,49 +14,53 @@
 #define SECKILL_LOADTEST_ZOO_STAGE_H
 
 #include "base/error.h"
-#include "loadtest/zoo/backends/memcached.h"
-#include "loadtest/zoo/backends/zk.h"
-#include "loadtest/zoo/exhibits/exhibits.h"
+#include "loadtest/zoo/exhibit.h"
 
 #include <hiredis/hiredis.h>
 #include <libpq-fe.h>
 #include <stdint.h>
 
 #define ZOO_SCHEMA "seckill_zoo"
-enum { ZOO_PRODUCT = 1 }; /* the one that is on sale there */
-
 /* As the options take them; "": not there, and stock_redis is then redis. Borrowed. */
 struct zoo_place {
-    const char *database, *redis, *stock_redis, *redlock, *memcached, *zookeeper;
+    const char *database, *redis, *stock_redis, *redlock, *memcached;
 };
 
 /* Opened when first used. The stage has one too, for what happens to a buyer. */
 struct zoo_sessions {
     PGconn *pg;
     redisContext *nodes[ZOO_NODES];
-    struct memcached memcached;
-    struct zk zk;
 };
 
-/* What a buyer has read, and what it was sold. */
+/* What a buyer has read last, but for its number; LEFT is the stock less one. */
+enum zoo_figure {
+    FIGURE_NUMBER,
+    FIGURE_STOCK,
+    FIGURE_LEFT,
+    FIGURE_EPOCH,
+    FIGURE_FENCE,
+    FIGURE_CAS,
+    ZOO_FIGURES
+};
+
 struct zoo_buyer {
     struct zoo_sessions sessions;
     enum zoo_column column;
-    int64_t stock, epoch, fence;
-    char cas[24];
-    char node[ZK_NAME_SIZE];       /* its own in ZooKeeper; a whole path */
+    int64_t figures[ZOO_FIGURES];
     bool written;                  /* an order's row, in a transaction that may yet roll back */
     bool sold;                     /* committed, or reserved */
-    const struct zoo_step *waited; /* the step that waits for a lock, and at which of its verbs */
-    int waited_at;
+    const struct zoo_step *waited; /* the step that waits for a lock, as its text says */
 };
+
+enum { ZOO_KEYS = 32, ZOO_KEY_SIZE = 96 };
 
 struct zoo_stage {
     struct zoo_place place;
     struct zoo_sessions own;
-    char prefix[64]; /* of keys */
+    char prefix[64];                   /* of keys */
+    char keys[ZOO_KEYS][ZOO_KEY_SIZE]; /* that were named */
+    size_t keys_count;
     bool has_schema;
-    bool has_folder; /* in ZooKeeper */
     struct zoo_buyer buyers[ZOO_BUYERS];
 };
 
@@ -66,8 +70,8 @@ struct zoo_books {
     bool stuck; /* the lock is held and has no lease */
 };
 
-/* The option that an exhibit lacks: "--redis"; NULL: none. */
-const char *zoo_stage_lacks(const struct zoo_place *place, unsigned needs);
+/* The option that an exhibit with such nodes lacks: "--redis"; NULL: none. */
+const char *zoo_stage_lacks(const struct zoo_place *place, unsigned nodes);
 
 /* False with the error, and nothing left behind. */
 bool zoo_stage_open(struct zoo_stage *stage, const struct zoo_place *place, struct error *error);
@@ -82,20 +86,14 @@ bool zoo_stage_count(struct zoo_stage *stage, struct zoo_books *books, struct er
 
 /* A session of these, opened if need be; NULL with the error. */
 PGconn *zoo_pg(struct zoo_stage *stage, struct zoo_sessions *sessions, struct error *error);
-redisContext *zoo_redis(struct zoo_stage *stage, struct zoo_sessions *sessions, enum zoo_node node,
-                        struct error *error);
-struct memcached *zoo_memcached(struct zoo_stage *stage, struct zoo_sessions *sessions,
-                                struct error *error);
-struct zk *zoo_zk(struct zoo_stage *stage, struct zoo_sessions *sessions, struct error *error);
-/* The folder of the lock's nodes in ZooKeeper. */
-void zoo_zk_folder(const struct zoo_stage *stage, char out[ZK_NAME_SIZE]);
+redisContext *zoo_node(struct zoo_stage *stage, struct zoo_sessions *sessions, enum zoo_node node,
+                       struct error *error);
 /* Ends them all, and with them their transactions. */
 void zoo_hang_up(struct zoo_sessions *sessions);
 
-/* Whether the zoo has such a key in Redis, behind its prefix: all that it takes away at the end. */
-bool zoo_stage_has_key(const char *name);
-/* Redis's newest writes are lost: every key of the zoo in this node. */
-bool zoo_stage_forget(struct zoo_stage *stage, enum zoo_node node, struct error *error);
+/* Of a word that is sent: where it is a key of the zoo's own it will be taken away at the end.
+ * False with the error: there are too many. */
+bool zoo_stage_remember(struct zoo_stage *stage, const char *word, struct error *error);
 /* Runs a statement of the zoo's own, in its schema. */
 bool zoo_stage_run(struct zoo_stage *stage, const char *sql, struct error *error);
 

@@ -5,137 +5,77 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CLOCK_A = 1000000, CLOCK_B = 1060000, LEASE_MS = 10000 };
+static const char *const figures[ZOO_FIGURES] = {
+    [FIGURE_NUMBER] = "{number}", [FIGURE_STOCK] = "{stock}", [FIGURE_LEFT] = "{left}",
+    [FIGURE_EPOCH] = "{epoch}",   [FIGURE_FENCE] = "{fence}", [FIGURE_CAS] = "{cas}",
+};
 
-#define UUID "00000000-0000-7000-8000-00000000000%d"
-
-/* Figures that the same buyer has again each time that an act is played. */
-static bool find_number(const struct zoo_buyer *buyer, const char *name, int64_t *out)
+size_t zoo_value_name(const char *text)
 {
-    const struct {
-        const char *name;
-        int64_t value;
-    } numbers[] = {
-        {"product", ZOO_PRODUCT},
-        {"epoch", buyer->epoch},
-        {"stock", buyer->stock},
-        {"left", buyer->stock - 1},
-        {"quantity", 1},
-        {"fence", buyer->fence},
-        {"no_fence", 0},
-        {"user", 101 + (int64_t)buyer->column},
-        {"lease", LEASE_MS},
-        {"stamp", (buyer->column == A ? CLOCK_A : CLOCK_B) + LEASE_MS},
-        {"above", 0},
-        {"below", INT64_C(1) << 26},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        *out = numbers[i].value;
-        if (strcmp(numbers[i].name, name) == 0)
-            return true;
-    }
-    return false;
+    size_t letters = *text == '{' ? strspn(text + 1, "abcdefghijklmnopqrstuvwxyz") : 0;
+    return letters && text[letters + 1] == '}' ? letters + 2 : 0;
 }
 
-/* Keys of the zoo's own; shown without what makes them so. */
-static bool find_key(const struct zoo_stage *stage, const struct zoo_buyer *buyer, const char *name,
-                     struct zoo_value *out)
+/* ZOO_FIGURES: none of them. */
+static int find_figure(const char *text)
 {
-    if (zoo_stage_has_key(name)) {
-        snprintf(out->sent, sizeof out->sent, "%s:%s", stage->prefix, name);
-        snprintf(out->shown, sizeof out->shown, "%s", name);
-        return true;
-    }
-    if (strcmp(name, "caller") != 0)
-        return false;
-    snprintf(out->sent, sizeof out->sent, "%s:caller:%c", stage->prefix, 'A' + (int)buyer->column);
-    return true;
+    int i = 0;
+    while (i < ZOO_FIGURES && strncmp(text, figures[i], strlen(figures[i])) != 0)
+        i++;
+    return i;
 }
 
-static bool find_text(const struct zoo_stage *stage, const struct zoo_buyer *buyer,
-                      const char *name, struct zoo_value *out)
+bool zoo_value_exists(const char *text)
 {
-    int number = (int)buyer->column + 1;
-    char letter = (char)('A' + (int)buyer->column);
-    char *to = out->sent;
-    size_t size = sizeof out->sent;
-    *to = '\0';
-    if (strcmp(name, "token") == 0)
-        snprintf(to, size, "token-%c", letter);
-    else if (strcmp(name, "order") == 0)
-        snprintf(to, size, UUID, number);
-    else if (strcmp(name, "group") == 0)
-        snprintf(to, size, "00000000000%d", number);
-    else if (strcmp(name, "orders") == 0)
-        snprintf(to, size, "{" UUID "}", number);
-    else if (strcmp(name, "users") == 0)
-        snprintf(to, size, "{%d}", 100 + number);
-    else if (strcmp(name, "quantities") == 0)
-        snprintf(to, size, "{1}");
-    else if (strcmp(name, "times") == 0)
-        snprintf(to, size, "{now}");
-    else if (strcmp(name, "products") == 0)
-        snprintf(to, size, "{%d}", ZOO_PRODUCT);
-    else if (strcmp(name, "line") == 0)
-        snprintf(to, size, UUID " %d 1 1 \n", number, 100 + number);
-    else if (strcmp(name, "strategy") == 0)
-        snprintf(to, size, "zoo");
-    else if (strcmp(name, "now") == 0 || strcmp(name, "generation") == 0)
-        snprintf(to, size, "%s", *name == 'n' ? "now" : "1");
-    else if (strcmp(name, "cas") == 0)
-        snprintf(to, size, "%s", buyer->cas);
-    else if (strcmp(name, "prefix") == 0)
-        snprintf(to, size, "%s", stage->prefix);
-    else if (strcmp(name, "channel") == 0 || strcmp(name, "wake") == 0)
-        snprintf(to, size, "%s:%s", stage->prefix, name);
-    else
-        return strcmp(name, "none") == 0;
-    return true;
+    return find_figure(text) < ZOO_FIGURES || strncmp(text, "{letter}", 8) == 0 ||
+           strncmp(text, "{prefix}", 8) == 0;
 }
 
-static bool find(const struct zoo_stage *stage, const struct zoo_buyer *buyer, const char *name,
-                 struct zoo_value *out)
-{
-    int64_t number;
-    if (find_key(stage, buyer, name, out))
-        return true;
-    if (find_number(buyer, name, &number))
-        snprintf(out->sent, sizeof out->sent, "%" PRId64, number);
-    else if (!find_text(stage, buyer, name, out))
-        return false;
-    snprintf(out->shown, sizeof out->shown, "%s", out->sent);
-    return true;
-}
-
-static void add(char *to, const char *text, size_t length)
+static void add(char *to, const char *text)
 {
     size_t used = strlen(to);
-    snprintf(to + used, ZOO_VALUE_SIZE - used, "%.*s", (int)length, text);
-}
-
-/* "{lock}": its length, and the value; 0: no name begins here. */
-static size_t read_name(const struct zoo_stage *stage, const struct zoo_buyer *buyer,
-                        const char *text, struct zoo_value *value)
-{
-    char name[16];
-    size_t length = *text == '{' ? strcspn(text, "}") : 0;
-    if (length < 2 || !text[length] || length > sizeof name)
-        return 0;
-    snprintf(name, sizeof name, "%.*s", (int)length - 1, text + 1);
-    return find(stage, buyer, name, value) ? length + 1 : 0;
+    snprintf(to + used, ZOO_VALUE_SIZE - used, "%s", text);
 }
 
 void zoo_value_fill(struct zoo_value *out, const struct zoo_stage *stage,
                     const struct zoo_buyer *buyer, const char *text)
 {
-    struct zoo_value value;
     *out = (struct zoo_value){.sent = ""};
     while (*text) {
-        size_t length = read_name(stage, buyer, text, &value);
-        add(out->sent, length ? value.sent : text, length ? ZOO_VALUE_SIZE : 1);
-        add(out->shown, length ? value.shown : text, length ? ZOO_VALUE_SIZE : 1);
-        text += length ? length : 1;
+        char value[80];
+        bool known = zoo_value_exists(text);
+        int figure = find_figure(text);
+        if (*text == '@') /* shown without what makes the key the zoo's own */
+            snprintf(value, sizeof value, "%s:", stage->prefix);
+        else if (figure < ZOO_FIGURES)
+            snprintf(value, sizeof value, "%" PRId64, buyer->figures[figure]);
+        else if (known && text[1] == 'p')
+            snprintf(value, sizeof value, "%s", stage->prefix);
+        else
+            snprintf(value, sizeof value, "%c", known ? 'A' + (int)buyer->column : *text);
+        add(out->sent, value);
+        add(out->shown, *text == '@' ? "" : value);
+        text += known ? zoo_value_name(text) : 1;
     }
+}
+
+bool zoo_value_word(const char **at, char out[ZOO_VALUE_SIZE])
+{
+    const char *text = *at + strspn(*at, " ");
+    bool quoted = *text == '"';
+    size_t used = 0;
+    if (!*text)
+        return false;
+    for (text += quoted; *text && *text != (quoted ? '"' : ' '); text++) {
+        bool line_end = *text == '\\' && (text[1] == 'r' || text[1] == 'n');
+        if (used + 1 == ZOO_VALUE_SIZE)
+            return false;
+        text += line_end;
+        out[used++] = !line_end ? *text : *text == 'r' ? '\r' : '\n';
+    }
+    out[used] = '\0';
+    *at = text + (quoted && *text);
+    return true;
 }
 
 int zoo_value_words(struct zoo_value out[ZOO_WORDS], const struct zoo_stage *stage,
@@ -143,11 +83,7 @@ int zoo_value_words(struct zoo_value out[ZOO_WORDS], const struct zoo_stage *sta
 {
     char word[ZOO_VALUE_SIZE];
     int count = 0;
-    while (*text && count < ZOO_WORDS) {
-        size_t length = strcspn(text, " ");
-        snprintf(word, sizeof word, "%.*s", (int)length, text);
+    while (count < ZOO_WORDS && zoo_value_word(&text, word))
         zoo_value_fill(&out[count++], stage, buyer, word);
-        text += length + (text[length] == ' ');
-    }
     return count;
 }

@@ -45,7 +45,7 @@ for room in "${harness[@]}"; do
   seen+=("$room")
 done
 put loadtest/judge/witness.c '#include <libpq-fe.h>'
-put loadtest/zoo/verbs.c '#include "sql_text.h"'
+put loadtest/zoo/read.c '#include "sql_text.h"'
 put loadtest/load/wrk.c '#include "gen/load_lua.h"'
 put loadtest/load/open_loop.c '#include "base/base.h"'
 put bench/bed.c '#include "base/base.h"'

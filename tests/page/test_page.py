@@ -68,6 +68,8 @@ class Page(unittest.TestCase):
         self.assertEqual(browser.run("return document.querySelectorAll('#zoo table').length"), 2)
         browser.run("const s = document.querySelector('#strategy'); s.value = 'local-lock'; s.dispatchEvent(new Event('change'))")
         browser.wait_text("#zoo h3", "Each instance has a lock of its own")
+        browser.run("const s = document.querySelector('#strategy'); s.value = 'zookeeper-lock'; s.dispatchEvent(new Event('change'))")
+        browser.wait_text("#zoo", "No run of it is recorded.")
         browser.run("const s = document.querySelector('#strategy'); s.value = 'conditional'; s.dispatchEvent(new Event('change'))")
         self.assertTrue(browser.run("return document.querySelector('#why').hidden"))
 

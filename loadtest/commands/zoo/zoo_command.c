@@ -64,7 +64,7 @@ static bool play_pair(struct zoo_stage *stage, const struct options *options, st
                         .step = options->step && isatty(STDIN_FILENO),
                         .columns = terminal_columns(stdout)};
     return play_act(stage, &show, &pair->exhibit->unsafe, &pair->unsafe, error) &&
-           play_act(stage, &show, pair->exhibit->safe, &pair->safe, error);
+           play_act(stage, &show, &pair->exhibit->safe, &pair->safe, error);
 }
 
 static bool play_on(struct zoo_stage *stage, const struct options *options, struct zoo_pair *pairs,
@@ -83,8 +83,8 @@ static bool play_on(struct zoo_stage *stage, const struct options *options, stru
 
 static struct zoo_place place_of(const struct options *options)
 {
-    return (struct zoo_place){options->database, options->redis,     options->stock_redis,
-                              options->redlock,  options->memcached, options->zookeeper};
+    return (struct zoo_place){options->database, options->redis, options->stock_redis,
+                              options->redlock, options->memcached};
 }
 
 static int play(const struct options *options, struct zoo_pair *pairs, size_t count)
@@ -101,12 +101,12 @@ static int play(const struct options *options, struct zoo_pair *pairs, size_t co
 }
 
 /* "none  Two read the same figure", and what would have to be said to play it. */
-static int list(const struct options *options)
+static int list(const struct zoo *zoo, const struct options *options)
 {
     const struct zoo_place place = place_of(options);
-    for (size_t i = 0; i < zoo_exhibits_count; i++) {
-        const struct zoo_exhibit *one = zoo_exhibits[i];
-        const char *lacks = zoo_stage_lacks(&place, one->needs);
+    for (size_t i = 0; i < zoo->count; i++) {
+        const struct zoo_exhibit *one = &zoo->exhibits[i];
+        const char *lacks = zoo_stage_lacks(&place, one->nodes);
         printf("%-16s %s%s%s%s\n", one->unsafe.strategy, one->title, lacks ? " (needs " : "",
                lacks ? lacks : "", lacks ? ")" : "");
     }
@@ -114,51 +114,62 @@ static int list(const struct options *options)
     return 0;
 }
 
-static bool choose(const char *name, struct zoo_pair *pairs, size_t *count, struct error *error)
+static bool choose(const struct zoo *zoo, const char *name, struct zoo_pair *pairs, size_t *count,
+                   struct error *error)
 {
     struct nearest nearest = nearest_to(name, strlen(name));
     char meant[NEAREST_TEXT_SIZE];
-    const struct zoo_exhibit *found = zoo_find(name);
+    const struct zoo_exhibit *found = zoo_find(zoo, name);
     bool all = strcmp(name, "all") == 0;
-    for (size_t i = 0; i < zoo_exhibits_count; i++) {
-        nearest_offer(&nearest, zoo_exhibits[i]->unsafe.strategy);
-        if (all || zoo_exhibits[i] == found)
-            pairs[(*count)++].exhibit = zoo_exhibits[i];
+    for (size_t i = 0; i < zoo->count; i++) {
+        nearest_offer(&nearest, zoo->exhibits[i].unsafe.strategy);
+        if (all || &zoo->exhibits[i] == found)
+            pairs[(*count)++].exhibit = &zoo->exhibits[i];
     }
     return all || found ||
            error_fail(error, "zoo: there is no exhibit '%.40s' (zoo lists them)%s", name,
                       nearest_text(&nearest, "", meant));
 }
 
-static bool choose_all(const struct options *options, struct zoo_pair *pairs, size_t *count,
-                       struct error *error)
+static bool choose_all(const struct zoo *zoo, const struct options *options, struct zoo_pair *pairs,
+                       size_t *count, struct error *error)
 {
     const struct zoo_place place = place_of(options);
     const struct option_list *names = &options->folders;
-    bool good = names->count > 0 || choose("all", pairs, count, error);
+    bool good = names->count > 0 || choose(zoo, "all", pairs, count, error);
     for (size_t i = 0; good && i < names->count; i++)
-        good = choose(names->items[i], pairs, count, error);
+        good = choose(zoo, names->items[i], pairs, count, error);
     for (size_t i = 0; good && i < *count; i++) {
-        const char *lacks = zoo_stage_lacks(&place, pairs[i].exhibit->needs);
+        const char *lacks = zoo_stage_lacks(&place, pairs[i].exhibit->nodes);
         if (lacks)
             good = error_fail(error, "zoo: %s needs %s", pairs[i].exhibit->unsafe.strategy, lacks);
     }
     return good;
 }
 
-int command_zoo(const struct options *options)
+static int choose_and_play(const struct zoo *zoo, const struct options *options)
 {
     struct error error;
     size_t count = 0;
-    if (options->folders.count == 0 && options->zoo_format == ZOO_FORMAT_TABLE)
-        return list(options);
     /* "all" may stand beside a name. */
-    struct zoo_pair *pairs =
-        calloc(zoo_exhibits_count * (options->folders.count + 1), sizeof *pairs);
+    struct zoo_pair *pairs = calloc(zoo->count * (options->folders.count + 1), sizeof *pairs);
     if (!pairs)
         return process_fail("out of memory");
-    int status = choose_all(options, pairs, &count, &error) ? play(options, pairs, count)
-                                                            : process_fail(error.text);
+    int status = choose_all(zoo, options, pairs, &count, &error) ? play(options, pairs, count)
+                                                                 : process_fail(error.text);
     free(pairs);
+    return status;
+}
+
+int command_zoo(const struct options *options)
+{
+    struct error error;
+    struct zoo zoo;
+    if (!zoo_open(&zoo, &error))
+        return process_fail(error.text);
+    int status = options->folders.count == 0 && options->zoo_format == ZOO_FORMAT_TABLE
+                     ? list(&zoo, options)
+                     : choose_and_play(&zoo, options);
+    zoo_close(&zoo);
     return status;
 }

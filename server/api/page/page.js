@@ -365,7 +365,7 @@
     const exhibit = zoo?.[$("strategy").value];
     $("zoo").replaceChildren(...(exhibit ? [make("h3", { lang: "en", textContent: exhibit.title }),
       ...partOf(exhibit.unsafe, false), make("h3", { textContent: t("sameWith", exhibit.safe.strategy) }),
-      ...partOf(exhibit.safe, true)] : [t("unreachable")]));
+      ...partOf(exhibit.safe, true)] : [t(zoo ? "noRun" : "unreachable")]));
   };
 
   const fill = (select, wanted) => {

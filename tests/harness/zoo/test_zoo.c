@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct zoo zoo;         /* of main */
 static struct zoo_stage stage; /* zeroed: not open */
 
 static const char *setting(const char *name)
@@ -25,12 +26,8 @@ static const char *setting(const char *name)
 
 static struct zoo_place place(void)
 {
-    return (struct zoo_place){bed_database(),
-                              setting("SECKILL_TEST_REDIS"),
-                              "",
-                              setting("SECKILL_TEST_REDLOCK"),
-                              setting("SECKILL_TEST_MEMCACHED"),
-                              setting("SECKILL_TEST_ZOOKEEPER")};
+    return (struct zoo_place){bed_database(), setting("SECKILL_TEST_REDIS"), "",
+                              setting("SECKILL_TEST_REDLOCK"), setting("SECKILL_TEST_MEMCACHED")};
 }
 
 static char *read_text(const char *path)
@@ -46,7 +43,7 @@ static char *read_text(const char *path)
 static bool can_be_played(const struct zoo_exhibit *exhibit)
 {
     const struct zoo_place here = place();
-    const char *lacks = zoo_stage_lacks(&here, exhibit->needs);
+    const char *lacks = zoo_stage_lacks(&here, exhibit->nodes);
     if (lacks)
         print_message("%s: not played, without %s\n", exhibit->unsafe.strategy, lacks);
     return !lacks;
@@ -79,8 +76,17 @@ static void play(const struct zoo_act *act, struct zoo_record *record)
         fail_msg("%s", error.text);
 }
 
+/* An exhibit of one act that matters, with the lines that the test has of it. */
+#define EXHIBIT(lines)                                                                             \
+    "title Of this test\n"                                                                         \
+    "step take-stock sql stock_take 1 1\n"                                                         \
+    "shows UPDATE product SET stock\n"                                                             \
+    "step set-stock sql stock_set 1 {epoch} {left}\n"                                              \
+    "safe conditional\nstory -\nsetup stock 1\nA begin\nends kept\n"                               \
+    "unsafe none\nstory -\nsetup stock 1\nends oversold\n" lines
+
 /* What an act says of itself that is not so; borrowed until the next call. */
-static const char *refused(const struct zoo_act *act)
+static const char *refused_act(const struct zoo_act *act)
 {
     const struct zoo_audience nobody = {NULL, NULL, NULL};
     static struct error error;
@@ -89,6 +95,17 @@ static const char *refused(const struct zoo_act *act)
     assert_false(zoo_play(&stage, act, record, &nobody, &error));
     free(record);
     return error.text;
+}
+
+static const char *refused(const char *text)
+{
+    static struct zoo_exhibit exhibit;
+    struct error error = {.text = ""};
+    if (!zoo_exhibit_read(&exhibit, "test.zoo", text, &error))
+        fail_msg("%s", error.text);
+    const char *why = refused_act(&exhibit.unsafe);
+    zoo_exhibit_drop(&exhibit);
+    return why;
 }
 
 static int64_t count(const char *sql)
@@ -155,12 +172,12 @@ static void each_exhibit_is_as_its_page_says(void **state)
     struct zoo_pair *pair = calloc(1, sizeof *pair);
     assert_non_null(pair);
     open_stage();
-    for (size_t i = 0; i < zoo_exhibits_count; i++) {
-        pair->exhibit = zoo_exhibits[i];
+    for (size_t i = 0; i < zoo.count; i++) {
+        pair->exhibit = &zoo.exhibits[i];
         if (!can_be_played(pair->exhibit))
             continue;
         play(&pair->exhibit->unsafe, &pair->unsafe);
-        play(pair->exhibit->safe, &pair->safe);
+        play(&pair->exhibit->safe, &pair->safe);
         assert_int_not_equal(zoo_end_of(&pair->unsafe.books), ZOO_KEPT);
         assert_int_equal(zoo_end_of(&pair->safe.books), ZOO_KEPT);
         is_in(data, pair);
@@ -177,7 +194,7 @@ static void the_page_has_no_other_exhibits(void **state)
     size_t exhibits = 0;
     for (const char *at = data; (at = strstr(at, "\n\"")) != NULL; at++)
         exhibits++;
-    assert_int_equal(exhibits, zoo_exhibits_count);
+    assert_int_equal(exhibits, zoo.count);
     free(data);
 }
 
@@ -199,11 +216,12 @@ static void each_unsafe_strategy_has_one(void **state)
     for (int i = 0; i < found; i++) {
         const char *name = strategies[i].name;
         bool safe = keeps_all(&strategies[i].promise);
-        if (safe != !zoo_find(name))
+        /* Its sessions speak no text, and what they show is redis-token's. */
+        if (strcmp(name, "zookeeper-lock") != 0 && safe != !zoo_find(&zoo, name))
             fail_msg("%s is %s, and has %s exhibit", name, safe ? "safe" : "unsafe",
                      safe ? "an" : "no");
-        for (size_t j = 0; j < zoo_exhibits_count; j++)
-            assert_true(safe || strcmp(zoo_exhibits[j]->safe->strategy, name) != 0);
+        for (size_t j = 0; j < zoo.count; j++)
+            assert_true(safe || strcmp(zoo.exhibits[j].safe.strategy, name) != 0);
     }
     bed_close_fleet(&fleet);
 }
@@ -214,53 +232,49 @@ static void each_unsafe_strategy_has_one(void **state)
 static void an_end_that_is_another_is_an_error(void **state)
 {
     (void)state;
-    struct zoo_act act = zoo_none.unsafe;
+    struct zoo_act act = zoo_find(&zoo, "none")->unsafe;
     open_stage();
     act.end = ZOO_KEPT;
-    assert_string_equal(refused(&act),
+    assert_string_equal(refused_act(&act),
                         "none: it had to end with: nothing wrong; and ended with: it oversold");
-    act = *zoo_none.safe;
+    act = zoo_find(&zoo, "none")->safe;
     act.end = ZOO_OVERSOLD;
     assert_string_equal(
-        refused(&act),
+        refused_act(&act),
         "conditional: it had to end with: it oversold; and ended with: nothing wrong");
 }
 
 static void waiting_is_what_postgresql_says(void **state)
 {
     (void)state;
-    static const struct zoo_step unexpected[] = {
-        {.who = A, .verbs = {BEGIN, TAKE_STOCK}},
-        {.who = B, .verbs = {BEGIN, TAKE_STOCK}},
-    };
-    static const struct zoo_step missing[] = {
-        {.who = A, .verbs = {BEGIN, READ}, .waits = true},
-    };
-    struct zoo_act act = *zoo_none.safe;
     open_stage();
-    act.steps = unexpected;
-    act.count = 2;
-    assert_non_null(strstr(refused(&act), "step 2: 'UPDATE product SET stock"));
-    act.steps = missing;
-    act.count = 1;
-    assert_non_null(strstr(refused(&act), "step 1: it does not wait for another buyer"));
+    assert_non_null(strstr(refused(EXHIBIT("A begin take-stock\nB begin take-stock\n")),
+                           "step 2: 'UPDATE product SET stock"));
+    assert_non_null(strstr(refused(EXHIBIT("A begin read waits\n")),
+                           "step 1: it does not wait for another buyer"));
+    assert_non_null(strstr(refused(EXHIBIT("A begin take-stock\nB begin waits take-stock\n")),
+                           "step 2: it does not wait for another buyer"));
+    assert_non_null(
+        strstr(refused(EXHIBIT("A goes-on\n")), "step 1: nothing waits that could go on"));
 }
 
 static void nobody_is_told_what_is_not_so(void **state)
 {
     (void)state;
-    static const struct zoo_step yes[] = {
-        {.who = A, .verbs = {BEGIN, READ, SET_STOCK, INSERT_SOLD}, .answer = "201"}};
-    static const struct zoo_step no[] = {{.who = A,
-                                          .verbs = {BEGIN, READ, SET_STOCK, INSERT_SOLD, COMMIT},
-                                          .answer = "409 sold_out"}};
-    struct zoo_act act = zoo_none.unsafe;
     open_stage();
-    act.count = 1;
-    act.steps = yes;
-    assert_non_null(strstr(refused(&act), "cannot be told 201: it was sold nothing"));
-    act.steps = no;
-    assert_non_null(strstr(refused(&act), "cannot be told 409 sold_out"));
+    assert_non_null(strstr(refused(EXHIBIT("A begin read set-stock insert-sold -> 201\n")),
+                           "cannot be told 201: it was sold nothing"));
+    assert_non_null(
+        strstr(refused(EXHIBIT("A begin read set-stock insert-sold commit -> 409 sold_out\n")),
+               "cannot be told 409 sold_out"));
+}
+
+static void what_happens_has_happened(void **state)
+{
+    (void)state;
+    open_stage();
+    assert_string_equal(refused(EXHIBIT("A lease-ends\n")),
+                        "none: step 1: 'PEXPIRE @lock 0' gives '0', not '1'");
 }
 
 /* The program -----------------------------------------------------------------------------------
@@ -285,8 +299,8 @@ static void without_a_name_it_lists_them(void **state)
 {
     (void)state;
     assert_int_equal(bed_run(bed, "zoo"), 0);
-    for (size_t i = 0; i < zoo_exhibits_count; i++)
-        own_bed_says(zoo_exhibits[i]->unsafe.strategy);
+    for (size_t i = 0; i < zoo.count; i++)
+        own_bed_says(zoo.exhibits[i].unsafe.strategy);
     own_bed_says("(needs --redlock, with three nodes)");
 }
 
@@ -361,6 +375,7 @@ int main(void)
         cmocka_unit_test_teardown(an_end_that_is_another_is_an_error, close_stage),
         cmocka_unit_test_teardown(waiting_is_what_postgresql_says, close_stage),
         cmocka_unit_test_teardown(nobody_is_told_what_is_not_so, close_stage),
+        cmocka_unit_test_teardown(what_happens_has_happened, close_stage),
         cmocka_unit_test(a_table_ends_with_the_books),
         cmocka_unit_test(without_a_name_it_lists_them),
         cmocka_unit_test(a_wrong_name_is_told_the_nearest),
@@ -369,5 +384,12 @@ int main(void)
         cmocka_unit_test(a_schema_that_is_there_is_not_touched),
         cmocka_unit_test(an_interrupted_one_leaves_nothing),
     };
-    return cmocka_run_group_tests(tests, own_bed_one, own_bed_end);
+    struct error error;
+    if (!zoo_open(&zoo, &error)) {
+        fprintf(stderr, "%s\n", error.text);
+        return 1;
+    }
+    int failed = cmocka_run_group_tests(tests, own_bed_one, own_bed_end);
+    zoo_close(&zoo);
+    return failed;
 }

@@ -5,12 +5,15 @@
 #include "lib/t.h"
 
 #include "harness/bed/own_bed.h"
-#include "loadtest/zoo/exhibits/exhibits.h"
+#include "loadtest/zoo/exhibit.h"
+#include "loadtest/zoo/value.h"
 
 #include <curl/curl.h>
 #include <hiredis/hiredis.h>
 #include <stdlib.h>
 #include <string.h>
+
+static struct zoo zoo; /* of main */
 
 static redisContext *open_redis(void)
 {
@@ -68,12 +71,15 @@ static void shown_statements_are_pieces_of_the_servers(void **state)
 {
     (void)state;
     char text[4096];
-    for (int i = END + 1; i < ZOO_VERBS; i++) {
-        const struct zoo_verb_row *row = zoo_verb_row((enum zoo_verb)i);
-        if (row->kind != ZOO_SQL)
-            continue;
-        flatten(zoo_sql(row->text), text, sizeof text);
-        is_of(row->shown, text);
+    for (size_t i = 0; i < zoo.count; i++) {
+        const struct zoo_exhibit *exhibit = &zoo.exhibits[i];
+        for (size_t j = 0; j < exhibit->verbs_count; j++) {
+            const struct zoo_verb *verb = &exhibit->verbs[j];
+            if (verb->kind != ZOO_SQL && verb->kind != ZOO_SALE)
+                continue;
+            flatten(verb->text, text, sizeof text);
+            is_of(verb->shows, text);
+        }
     }
 }
 
@@ -139,58 +145,48 @@ static bool hear(redisContext *monitor, struct said *said)
     }
 }
 
-static const char *find_sha(redisContext *redis, int lua)
+static const char *find_sha(redisContext *redis, const char *script)
 {
     static char sha[64];
-    redisReply *reply = redisCommand(redis, "SCRIPT LOAD %s", zoo_lua(lua));
+    redisReply *reply = redisCommand(redis, "SCRIPT LOAD %s", script);
     assert_true(reply && reply->type == REDIS_REPLY_STRING);
     snprintf(sha, sizeof sha, "%s", reply->str);
     freeReplyObject(reply);
     return sha;
 }
 
-/* Whether these words are the row's: what stands in braces may be anything. */
-static bool is_sent(redisContext *redis, const struct zoo_verb_row *row, const struct said *said)
+/* A key, a value in braces, a time and a word in quotes may be anything, and all of a script's but
+ * the number of its keys. */
+static bool is_free(const char *word)
 {
-    char text[400];
+    return strpbrk(word, "@{\"") != NULL || strtol(word, NULL, 10) > 9;
+}
+
+/* Whether these words are the step's. */
+static bool is_sent(redisContext *redis, const struct zoo_verb *verb, const struct said *said)
+{
+    char text[ZOO_VALUE_SIZE];
+    const char *rest = verb->words;
     int at = 0;
-    char *rest = NULL;
-    if (row->kind == ZOO_SCRIPT) {
-        if (said->count < 3 || strcmp(said->words[0], "EVALSHA") != 0 ||
-            strcmp(said->words[1], find_sha(redis, row->text)) != 0)
-            return false;
-        at = 3;
-    }
-    snprintf(text, sizeof text, "%s", row->words);
-    for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        bool is_bar = strcmp(word, "|") == 0;
-        if (is_bar && strtol(said->words[2], NULL, 10) != at - 3)
-            return false;
-        if (is_bar)
-            continue;
-        bool free = row->kind == ZOO_SCRIPT || *word == '{';
+    for (; zoo_value_word(&rest, text); at++) {
+        const char *word = text;
+        bool free = verb->text ? at > 2 : is_free(word);
+        if (verb->text && at < 2)
+            word = at == 0 ? "EVALSHA" : find_sha(redis, verb->text);
         if (at >= said->count || (!free && strcmp(said->words[at], word) != 0))
             return false;
-        at++;
     }
     return at == said->count;
 }
 
 static void expect(redisContext *redis, redisContext *monitor, const struct zoo_act *act,
-                   enum zoo_verb verb)
+                   const struct zoo_verb *verb)
 {
-    const struct zoo_verb_row *row = zoo_verb_row(verb);
     struct said said = {.count = 0};
     do {
         if (!hear(monitor, &said))
-            fail_msg("%s: the server does not send '%s'", act->strategy, row->words);
-    } while (!is_sent(redis, row, &said));
-}
-
-static bool is_for_redis(enum zoo_verb verb)
-{
-    enum zoo_kind kind = zoo_verb_row(verb)->kind;
-    return kind == ZOO_REDIS || kind == ZOO_SCRIPT;
+            fail_msg("%s: the server does not send '%s'", act->strategy, verb->words);
+    } while (!is_sent(redis, verb, &said));
 }
 
 /* The buyer's commands come, in their order, among what the server sends. */
@@ -199,11 +195,11 @@ static void compare(redisContext *redis, redisContext *monitor, const struct zoo
 {
     size_t compared = 0;
     for (size_t i = 0; i < act->count; i++) {
-        const enum zoo_verb *verb = act->steps[i].verbs;
-        for (; act->steps[i].who == who && *verb != END; verb++) {
-            if (!is_for_redis(*verb))
+        const struct zoo_step *step = &act->steps[i];
+        for (size_t j = 0; step->who == who && j < step->count; j++) {
+            if (step->verbs[j]->kind != ZOO_REDIS || step->verbs[j]->happens)
                 continue;
-            expect(redis, monitor, act, *verb);
+            expect(redis, monitor, act, step->verbs[j]);
             compared++;
         }
     }
@@ -212,14 +208,14 @@ static void compare(redisContext *redis, redisContext *monitor, const struct zoo
 
 /* The buyer who does all that one alone does. */
 static const struct {
-    const struct zoo_act *act;
+    const char *exhibit;
+    bool safe;
     enum zoo_column who;
 } alone[] = {
-    {&zoo_redis_setnx.unsafe, A},    {&zoo_redis_getset.unsafe, A},
-    {&zoo_redis_expiry.unsafe, C},   {&zoo_redis_uuid.unsafe, C},
-    {&zoo_redis_token.unsafe, B},    {&zoo_redis_reentrant.unsafe, B},
-    {&zoo_redis_watchdog.unsafe, B}, {&zoo_wllock.unsafe, B},
-    {&zoo_redis_stock.unsafe, B},    {&zoo_fenced_paused, B},
+    {"redis-setnx", false, A},    {"redis-getset", false, A}, {"redis-expiry", false, C},
+    {"redis-uuid", false, C},     {"redis-token", false, B},  {"redis-reentrant", false, B},
+    {"redis-watchdog", false, B}, {"wllock", false, B},       {"redis-stock", false, B},
+    {"redis-token", true, B},     {"wllock", true, B},
 };
 
 static redisContext *open_monitor(void)
@@ -241,13 +237,13 @@ static void commands_are_the_servers(void **state)
     struct error error = {.text = ""};
     struct fleet fleet;
     bed_open_fleet(bed, &fleet);
-    for (size_t i = 0; i <= sizeof alone / sizeof alone[0]; i++) {
-        bool last = i == sizeof alone / sizeof alone[0];
-        const struct zoo_act *act = last ? zoo_wllock.safe : alone[i].act;
+    for (size_t i = 0; i < sizeof alone / sizeof alone[0]; i++) {
+        const struct zoo_exhibit *exhibit = zoo_find(&zoo, alone[i].exhibit);
+        const struct zoo_act *act = alone[i].safe ? &exhibit->safe : &exhibit->unsafe;
         if (!api_put_products(fleet.api, fleet.urls[0], &sale, &error))
             fail_msg("%s", error.text);
         buy(act->strategy);
-        compare(redis, monitor, act, last ? B : alone[i].who);
+        compare(redis, monitor, act, alone[i].who);
     }
     bed_close_fleet(&fleet);
     redisFree(monitor);
@@ -260,5 +256,12 @@ int main(void)
         cmocka_unit_test(shown_statements_are_pieces_of_the_servers),
         cmocka_unit_test(commands_are_the_servers),
     };
-    return cmocka_run_group_tests(tests, own_bed_one, own_bed_end);
+    struct error error;
+    if (!zoo_open(&zoo, &error)) {
+        fprintf(stderr, "%s\n", error.text);
+        return 1;
+    }
+    int failed = cmocka_run_group_tests(tests, own_bed_one, own_bed_end);
+    zoo_close(&zoo);
+    return failed;
 }
