@@ -184,6 +184,8 @@ static void each_exhibit_is_as_its_page_says(void **state)
     }
     free(pair);
     free(data);
+    assert_int_equal(close_stage(state), 0);
+    assert_int_equal(keys("*seckill-zoo*"), 0);
 }
 
 /* None of an exhibit that is gone. */
