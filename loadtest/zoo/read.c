@@ -29,10 +29,11 @@ struct reader {
 static void squeeze(char *text)
 {
     char *to = text;
-    for (const char *from = text; *from; from++) {
-        bool blank = *from == ' ' || *from == '\t';
-        if (!blank || (to > text && to[-1] != ' '))
-            *to++ = blank ? ' ' : *from;
+    for (char *from = text; *from; from++) {
+        if (*from == '\t')
+            *from = ' ';
+        if (*from != ' ' || (to > text && to[-1] != ' '))
+            *to++ = *from;
     }
     to -= to > text && to[-1] == ' ';
     *to = '\0';
@@ -279,28 +280,29 @@ static bool read_step(struct reader *reader, enum zoo_column who, char *rest)
 
 /* Files --------------------------------------------------------------------------------------- */
 
-/* What is kept of such a line as it stands; NULL: none. */
-static const char **find_place(struct reader *reader, const char *keyword)
+/* Of a line that is kept as it stands; false: it is none of these. */
+static bool keep_text(struct reader *reader, const char *keyword, const char *rest)
 {
     if (strcmp(keyword, "title") == 0)
-        return &reader->exhibit->title;
-    if (strcmp(keyword, "shows") == 0 && reader->verb)
-        return &reader->verb->shows;
-    if (strcmp(keyword, "gives") == 0 && reader->verb && reader->verb->node < ZOO_NODES)
-        return &reader->verb->gives;
-    return strcmp(keyword, "story") == 0 && reader->act ? &reader->act->story : NULL;
+        reader->exhibit->title = rest;
+    else if (strcmp(keyword, "shows") == 0 && reader->verb)
+        reader->verb->shows = rest;
+    else if (strcmp(keyword, "gives") == 0 && reader->verb && reader->verb->node < ZOO_NODES)
+        reader->verb->gives = rest;
+    else if (strcmp(keyword, "story") == 0 && reader->act)
+        reader->act->story = rest;
+    else
+        return false;
+    return true;
 }
 
 static bool read_line(struct reader *reader, char *rest)
 {
     const char *word = take_word(&rest);
-    const char **place = find_place(reader, word);
     if (!*rest)
         return error_fail(reader->error, "nothing stands behind '%s'", word);
-    if (place) {
-        *place = rest;
+    if (keep_text(reader, word, rest))
         return check_values(reader, rest);
-    }
     if (strcmp(word, "step") == 0)
         return read_definition(reader, rest);
     if (strcmp(word, "unsafe") == 0)
@@ -371,16 +373,17 @@ void zoo_exhibit_drop(struct zoo_exhibit *exhibit)
 
 bool zoo_open(struct zoo *zoo, struct error *error)
 {
-    *zoo = (struct zoo){.exhibits = calloc(EXHIBIT_COUNT, sizeof *zoo->exhibits)};
-    bool good = zoo->exhibits != NULL;
-    if (!good)
+    struct zoo_exhibit *exhibits = calloc(EXHIBIT_COUNT, sizeof *exhibits);
+    bool good = exhibits != NULL;
+    *zoo = (struct zoo){.exhibits = exhibits};
+    if (!exhibits)
         return error_fail(error, "out of memory");
     for (int i = 0; good && i < EXHIBIT_COUNT; i++) {
         char file[64];
         if (i == EXHIBIT_STEPS)
             continue;
         snprintf(file, sizeof file, "%s.zoo", exhibit_names[i]);
-        good = zoo_exhibit_read(&zoo->exhibits[zoo->count++], file, exhibit_texts[i], error);
+        good = zoo_exhibit_read(&exhibits[zoo->count++], file, exhibit_texts[i], error);
     }
     if (!good)
         zoo_close(zoo);

@@ -67,11 +67,12 @@ bool zoo_value_word(const char **at, char out[ZOO_VALUE_SIZE])
     if (!*text)
         return false;
     for (text += quoted; *text && *text != (quoted ? '"' : ' '); text++) {
-        bool line_end = *text == '\\' && (text[1] == 'r' || text[1] == 'n');
+        char byte = *text;
         if (used + 1 == ZOO_VALUE_SIZE)
             return false;
-        text += line_end;
-        out[used++] = !line_end ? *text : *text == 'r' ? '\r' : '\n';
+        if (byte == '\\' && (text[1] == 'r' || text[1] == 'n'))
+            byte = *++text == 'r' ? '\r' : '\n';
+        out[used++] = byte;
     }
     out[used] = '\0';
     *at = text + (quoted && *text);
