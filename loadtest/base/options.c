@@ -254,8 +254,6 @@ static const struct option_row rows[] = {
                "what is printed: a table, or the live page's data"),
     OPTION_ROW("step", ZOO, OPTION_SWITCH, AT(step), NULL, 0, 0, false, NULL,
                "wait for Enter before each step, where there is a terminal"),
-    OPTION_ROW("picture", REPORT, OPTION_SWITCH, AT(picture), NULL, 0, 0, false, NULL,
-               "print the first run's rates as an SVG picture, and write no page"),
 };
 
 static const struct option_stop stops[] = {

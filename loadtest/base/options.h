@@ -87,10 +87,8 @@ struct options {
     struct option_list servers;
     const char *server_binary; /* "": found beside the harness */
     bool reset;
-    struct option_list folders; /* report: of runs; check: its ledger; zoo: names; shop: its
-                                   target; what stands
-                                   behind the command's name */
-    bool picture;
+    struct option_list folders;  /* what stands behind the command's name: report's runs, check's
+                                    ledger, zoo's names, shop's target */
     const char *fail_if, *junit; /* "": none */
     const char *slo;             /* capacity's */
     int64_t within_s;

@@ -1,14 +1,13 @@
 /*
- * `report`: report.html of one run or sweep, or of several beside each other; or the picture alone.
- * What cannot be read is named, and nothing is written then.
+ * `report`: report.html of one run or sweep, or of several beside each other. What cannot be read
+ * is named, and nothing is written then.
  */
 #include "loadtest/commands/commands.h"
 
 #include "base/error.h"
 #include "loadtest/base/process.h"
-#include "loadtest/report/charts/chart.h"
 #include "loadtest/report/files.h"
-#include "loadtest/report/html/html.h"
+#include "loadtest/report/page/page_runs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +30,7 @@ static bool folder_of(const char *path, char *out, struct error *error)
     return length < PATH_BYTES || error_fail(error, "%.60s…: too long", path);
 }
 
-static bool read_all(const struct options *options, struct html_run *runs, struct error *error)
+static bool read_all(const struct options *options, struct page_run *runs, struct error *error)
 {
     const struct option_list *chosen = &options->strategies;
     for (size_t i = 0; i < options->folders.count; i++) {
@@ -46,7 +45,7 @@ static bool read_all(const struct options *options, struct html_run *runs, struc
 
 /* One run's beside its files; several runs' where --out says, or here: only the first two know the
  * way to the files. */
-static bool write_page(const struct options *options, struct html_run *runs, struct error *error)
+static bool write_page(const struct options *options, struct page_run *runs, struct error *error)
 {
     size_t count = options->folders.count;
     char folder[PATH_BYTES], beside[PATH_BYTES] = ".", links[OPTION_LIST_MAX][PATH_BYTES + 1];
@@ -67,7 +66,7 @@ static bool write_page(const struct options *options, struct html_run *runs, str
     }
     if (!files_make_folder(*options->out ? options->out : beside, folder, sizeof folder, &made,
                            error) ||
-        !html_write(folder, runs, count, error))
+        !page_write_runs(folder, runs, count, error))
         return false;
     printf("%s/report.html\n", folder);
     return true;
@@ -76,14 +75,12 @@ static bool write_page(const struct options *options, struct html_run *runs, str
 int command_report(const struct options *options)
 {
     struct error error;
-    struct html_run *runs = calloc(OPTION_LIST_MAX, sizeof *runs);
+    struct page_run *runs = calloc(OPTION_LIST_MAX, sizeof *runs);
 
     if (!runs)
         return process_fail("out of memory");
     bool made = read_all(options, runs, &error);
-    if (made && options->picture)
-        chart_alone(stdout, &runs[0].document);
-    else if (made)
+    if (made)
         made = write_page(options, runs, &error);
     for (size_t i = 0; i < options->folders.count; i++)
         document_free(&runs[i].document);

@@ -3,6 +3,7 @@
 
 #include "loadtest/faults/confidence.h"
 #include "loadtest/report/files.h"
+#include "loadtest/report/page/page_matrix.h"
 #include "loadtest/report/results.h"
 
 static json_t *violations_json(const struct cell *cell)
@@ -82,6 +83,10 @@ static bool write_markdown(const char *folder, const struct matrix *matrix, stru
 bool matrix_write(const char *folder, const struct matrix *matrix, json_t *made_on,
                   struct error *error)
 {
-    return files_write_json(folder, "faults.json", matrix_json(matrix, made_on), error) &&
-           write_markdown(folder, matrix, error);
+    json_t *made = matrix_json(matrix, made_on);
+    if (files_write_json(folder, "faults.json", json_incref(made), error) &&
+        write_markdown(folder, matrix, error))
+        return page_write_matrix(folder, matrix, made, error);
+    json_decref(made);
+    return false;
 }

@@ -19,7 +19,7 @@ void matrix_print_html(FILE *to, const struct matrix *matrix);
 /* What it was made on, for faults.json; the caller's. NULL: out of memory. */
 json_t *matrix_made_on(const struct machine *machine);
 
-/* faults.json, faults.md. Takes `made_on`. */
+/* faults.json, its Markdown and report.html. Takes `made_on`. */
 bool matrix_write(const char *folder, const struct matrix *matrix, json_t *made_on,
                   struct error *error);
 

@@ -3,8 +3,8 @@
 #include "loadtest/report/results.h"
 
 #include "loadtest/report/csv.h"
-#include "loadtest/report/html/html.h"
 #include "loadtest/report/open_results.h"
+#include "loadtest/report/page/page_runs.h"
 #include "loadtest/report/pipeline/gate.h"
 
 #include <stdio.h>
@@ -241,5 +241,5 @@ bool results_write(const char *folder, const struct results *results, const stru
         json_array_append_new(list, results_json_run(&results->items[i]));
     return document_write(folder, results_json_document(list, options, machine), out, error) &&
            csv_write(folder, "results.csv", columns, out->runs, error) &&
-           open_results_write_csv(folder, out, error) && html_write_run(folder, out, error);
+           open_results_write_csv(folder, out, error) && page_write_run(folder, out, error);
 }

@@ -1,4 +1,5 @@
-"""results.json files of every kind, written by hand: what a run, a bell, a sweep and a file of before leave behind."""
+"""results.json files of every kind, written by hand: what a run, a bell, a sweep, a matrix of faults and a file of before leave
+behind."""
 import json
 import os
 
@@ -69,6 +70,43 @@ def unpaid():
 
 def old():
     return [speed("conditional", 4000, steps=None), truth("conditional", 100, "kept")]
+
+
+def drawn():
+    """Figures whose places in the pictures are known: rates from 200 to 20000, times with two decades, steps, an odd part."""
+    def one(strategy, rate, latency=None, **more):
+        return speed(strategy, rate, **{"latency_us": latency or {}, **more})
+    schedule = {"parts": [{"part": "idle", "duration_s": 1, "rate_per_s": 10, "latency_us": {}},
+                          {"part": HTML_NAME, "duration_s": 1, "rate_per_s": 20, "latency_us": {}}],
+                "timeline": {"slice_us": 1000000, "offered": "10 20", "refused": {"answered": "0 30", "p50_us": "1000 0"}}}
+    return [*(one("a", rate, {"p50": 1000, "p99": 100000}) for rate in (1000, 20000, 10000)), one("b", 200),
+            one("c", 300, {"steps": "1024:900 2048:90 10240:9 70000:1"}), one("d", 250, open_loop=schedule)]
+
+
+def timelines(*counts):
+    """A schedule each, of one slice of ten seconds in which so many were offered."""
+    return [speed(f"s{i}", 100, open_loop={"parts": [], "timeline": {"slice_us": 10000000, "offered": str(count)}})
+            for i, count in enumerate(counts)]
+
+
+def faults():
+    """A cell that held, one that contradicts its promise and one that is not concerned."""
+    def cell(strategy, fault, expected, red, runs, example="", **more):
+        return {"strategy": strategy, "fault": fault, "expected": expected, "runs": runs, "red": red, "not_counted": 0,
+                "seeds": [[1, runs]] if runs else [], "violations": {}, "longest_gap_us": 1250000, "first_after_heal_us": -1, "seed": 5,
+                "evidence": "2 holds & <b>", "example": example,
+                "timeline": {"step_us": 100000, "sales": [4, 8] * 6, "faults": [{"begin_us": 300000, "heal_us": 900000}]}, **more}
+    return {"seed": 5, "runs": 3, "cells": [
+        cell("conditional", "hold", "holds", 0, 3, first_after_heal_us=20000),
+        cell("redis-fenced", "hold", "holds", 1, 3, f"order 7 {HTML_NAME}"), cell("redis-token", "hold", "breaks", 3, 3),
+        cell("none", "hold", "nothing", 0, 0)], "made_on": {"machine": {}, "versions": {}}}
+
+
+def write_faults(folder):
+    os.makedirs(folder)
+    with open(os.path.join(folder, "faults.json"), "w", encoding="utf-8") as out:
+        json.dump(faults(), out)
+    return folder
 
 
 def write(folder, runs, **settings):

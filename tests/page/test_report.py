@@ -3,21 +3,23 @@
 
     test_report.py LOADTEST [Report.test_NAME]...
 
-A run, a bell, a sweep, a file of before and a comparison, in both languages, both themes and on a phone: nothing is fetched,
-the console stays empty, names stay text, no text of a picture leaves it or stands on another, and the colours can be told
-apart by readers who do not see all of them.
+A run, a bell, a sweep, a matrix of faults, a file of before and a comparison, in both languages, both themes and on a phone:
+nothing is fetched, the console stays empty, names stay text, no text of a picture leaves it or stands on another, figures stand
+where they belong, and the colours can be told apart by readers who do not see all of them. Verdicts and tables need no script.
 """
 import itertools
 import json
+import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
 import results
-from browser import Browser
+from browser import Browser, wait_for
 
 PROGRAM = sys.argv[1]
 # Pairs of colours that stand beside each other in one chart.
@@ -78,12 +80,17 @@ class Report(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="seckill-report.")
         cls.addClassCleanup(folder.cleanup)
         cls.folder = folder.name
-        kinds = {"run": results.run(), "bell": results.bell(), "sweep": results.sweep(), "old": results.old(), "unpaid": results.unpaid()}
+        kinds = {"run": results.run(), "bell": results.bell(), "sweep": results.sweep(), "old": results.old(), "unpaid": results.unpaid(),
+                 "drawn": results.drawn()}
         cls.pages = {}
         for name, runs in kinds.items():
             results.write(f"{cls.folder}/{name}", runs)
             cls.pages[name] = cls.make(f"{cls.folder}/{name}")
-        results.write(f"{cls.folder}/again", results.run()[:-4], stock=200)
+        results.write(f"{cls.folder}/again", results.run()[:-4], stock=200, rate_per_s=5)
+        results.write_faults(f"{cls.folder}/matrix")
+        subprocess.run([PROGRAM, "faults", "--join", f"{cls.folder}/matrix", "--out", f"{cls.folder}/faults"], stdout=subprocess.DEVNULL,
+                       check=False)
+        cls.pages["faults"] = f"{cls.folder}/faults/report.html"
         cls.pages["compared"] = cls.make(f"{cls.folder}/run", f"{cls.folder}/again", "--out", f"{cls.folder}/compared")
         cls.browser = Browser(log_network=True)
         cls.addClassCleanup(cls.browser.quit)
@@ -100,7 +107,7 @@ class Report(unittest.TestCase):
         browser.cdp("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
         browser.driver.get("about:blank")
         browser.requests()
-        browser.driver.get(pathlib.Path(self.pages[name]).as_uri())
+        browser.driver.get(pathlib.Path(self.pages[name]).resolve().as_uri())
         if browser.run("return document.documentElement.dataset.lang") != language:
             browser.find("#language").click()
         return browser
@@ -170,6 +177,121 @@ class Report(unittest.TestCase):
         text = self.open("compared").run("return document.querySelector('main').innerText")
         self.assertIn("What was not the same", text)
         self.assertIn("stock\t100\t200", text)
+        self.assertIn("rate_per_s\t\t5", text)
+        self.assertNotIn("body\t", text)
+
+    def drawn(self, selector, attribute, within="svg"):
+        """Of the page "drawn": an attribute of what is found in its first such picture."""
+        return self.browser.run("return [...document.querySelector(arguments[0]).querySelectorAll(arguments[1])]"
+                                ".map(each => arguments[2] ? each.getAttribute(arguments[2]) : each.textContent)", within, selector, attribute)
+
+    def picture(self, title):
+        """Its number among the page's."""
+        self.browser.run("for (const svg of document.querySelectorAll('svg')) svg.id = svg.querySelector('title')?.textContent.split(' · ')[0]"
+                         ".replace(/[ ,]/g, '-')")
+        return "#" + title.replace(" ", "-").replace(",", "-")
+
+    def test_a_bar_ends_at_the_median(self):
+        """The plot is 430 wide from 178 on, here three decades from 100; the whisker goes from the least to the most."""
+        self.open("drawn")
+        rates = self.picture("Committed orders a second")
+        texts = self.drawn("text", None, rates)
+        self.assertEqual(texts[:4], ["100", "1000", "10000", "100000"])
+        self.assertEqual(self.drawn("rect", "width", rates)[0], "286.7")
+        self.assertIn("43.1", self.drawn("rect", "width", rates)) # 200
+        whiskers = [path for path in self.drawn("path", "d", rates) if "v6" in path]
+        self.assertEqual(whiskers, ["M321.3 32.0H507.8M321.3 29.0v6M507.8 29.0v6"]) # 1000 to 20000; one round has none
+
+    def test_a_range_needs_no_maximum(self):
+        """A line that has p50 and p99 alone: from 1 to 100 ms over the plot of two decades."""
+        self.open("drawn")
+        latency = self.picture("Latency in milliseconds")
+        self.assertEqual(self.drawn("circle", "cx", latency), ["178.0"])
+        self.assertIn("M178.0 32.0H608.0", self.drawn("path", "d", latency))
+        self.assertIn("1.0 · 100.0", self.drawn("text", None, latency))
+
+    def test_a_curve_has_the_percentiles(self):
+        """Of 1000 answers 900 took 1 ms, 90 2 ms, 9 10 ms, one 70 ms, which is the last, at the share of all but one."""
+        self.open("drawn")
+        paths = self.drawn("path", "d", self.picture("Percentiles of the latency in milliseconds"))
+        self.assertIn("M34.0 139.3L79.5 139.3L125.0 119.8L170.5 74.3L170.5 20.1", paths)
+
+    def test_bars_hold_every_answer(self):
+        self.open("drawn")
+        bars = next(path for path in self.drawn("path", "d", self.picture("How many took how long, in milliseconds")) if path.endswith("Z"))
+        bottom = 48
+        heights = [bottom - float(place) for place in re.findall(r"V([0-9.]+)H", bars)][:-1]
+        self.assertEqual(max(heights), 29)
+        self.assertAlmostEqual(sum(heights) * 900 / 29, 1000, delta=10)
+        begin, end = re.search(r"H([0-9.]+)V19.0H([0-9.]+)", bars).groups()
+        self.assertAlmostEqual(float(end) - float(begin), 304 / 2 * math.log10(1.024), delta=0.2) # it holds 0.896 to 1.024 ms
+
+    def test_time_goes_from_left_to_right(self):
+        """30 a second is the top, 22; nothing the bottom, 150; two seconds are 624 wide."""
+        self.open("drawn")
+        timeline = self.picture("Offered, answered and latency over time")
+        self.assertIn("M46 150L46.0 150.0H358.0L358.0 22.0H670.0", self.drawn("path", "d", timeline))
+        texts = self.drawn("text", None, timeline)
+        self.assertIn(results.HTML_NAME, texts)
+        self.assertFalse([text for text in texts if "committed" in text])
+
+    def ends(self, runs, name, title):
+        """The texts beside the first axis of a page's pictures of that title."""
+        results.write(f"{self.folder}/{name}", runs)
+        self.pages[name] = self.make(f"{self.folder}/{name}")
+        self.open(name)
+        del self.pages[name]
+        return self.browser.run("""return [...document.querySelectorAll('svg')].filter(svg => svg.textContent.startsWith(arguments[0]))
+            .map(svg => [...svg.querySelectorAll('text')].filter(text => text.getAttribute('y') < 155).map(text => text.textContent))""", title)
+
+    def test_a_linear_axis_has_round_ticks(self):
+        tops = {"6": 60, "6 ": 52, "1800": 17300, "45": 430, "0.7": 7, "1": 0}
+        for (top, count), texts in zip(tops.items(), self.ends(results.timelines(*tops.values()), "linear", "Offered")):
+            ticks = [text for text in texts if text[0].isdigit()]
+            self.assertEqual((ticks[0], ticks[-1]), ("0", top.strip()), count)
+            self.assertIn(len(ticks), range(4, 13))
+
+    def test_a_log_axis_is_never_empty(self):
+        """One value, a power of ten, nothing at all: there is a decade all the same, with equal distances and round figures."""
+        for name, rate, ticks in (("nothing", 0, ["1", "2", "5", "10"]), ("one", 1, ["1", "2", "5", "10"]),
+                                  ("ten", 10, ["10", "20", "50", "100"]), ("little", 0.05, ["0.01", "0.02", "0.05", "0.1"])):
+            self.assertEqual(self.ends([results.speed("a", rate)], f"log-{name}", "Committed")[0][:4], ticks)
+
+    def test_verdicts_and_tables_need_no_script(self):
+        browser = self.open("run")
+        browser.cdp("Emulation.setScriptExecutionDisabled", value=True)
+        try:
+            browser.driver.refresh()
+            text = browser.find("main").text
+        finally:
+            browser.cdp("Emulation.setScriptExecutionDisabled", value=False)
+        self.assertIn("BROKEN", text)
+        self.assertIn("1707 / 100", text)
+        self.assertIn(results.HTML_NAME, text)
+        self.assertNotIn("Machine and settings", text)
+
+    def test_a_page_may_load_nothing(self):
+        browser = self.open("run")
+        browser.run("document.addEventListener('securitypolicyviolation', event => { window.refused = event.violatedDirective; });"
+                    "document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.1:9/x.png'}));")
+        wait_for("the refusal", lambda: browser.run("return window.refused"))
+        browser.driver.get_log("browser")
+
+    def test_a_matrix_shows_its_cells(self):
+        browser = self.open("faults")
+        text = browser.run("return document.querySelector('main').innerText")
+        self.assertIn("conditional\t0/3 held\nredis-fenced\t1/3 CONTRADICTED\nredis-token\t3/3 red *\n", text)
+        banners = browser.run("return [...document.querySelectorAll('.banner')].map(banner => [banner.className, banner.innerText])")
+        self.assertEqual([name for name, _ in banners], ["banner safe", "banner bad", "banner care"])
+        self.assertIn("CONTRADICTED · red in 1 of 3", banners[1][1])
+        self.assertIn("longest time without a sale 1.25 s · first sale after healing 0.02 s", text)
+        self.assertIn("first sale after healing –", text)
+        self.assertIn(f"seed 5: 2 holds & <b>\norder 7 {results.HTML_NAME}", text)
+        self.assertIn("most in a second: 80", text)
+        shade, *bars = browser.run("return [...document.querySelector('main svg').querySelectorAll('rect')].map(rect => "
+                                   "['x', 'width', 'height'].map(name => rect.getAttribute(name)))")
+        self.assertEqual(shade, ["18.0", "36.0", "70"])
+        self.assertEqual(bars[:2], [["0", "5", "35.0"], ["6", "5", "70.0"]])
 
     def test_colours_are_told_apart_by_all_readers(self):
         for theme in ("light", "dark"):

@@ -2,7 +2,7 @@
 #include "loadtest/commands/capacity/capacity_files.h"
 
 #include "loadtest/report/csv.h"
-#include "loadtest/report/html/html.h"
+#include "loadtest/report/page/page_runs.h"
 
 #include <inttypes.h>
 
@@ -124,5 +124,5 @@ bool capacity_write(const struct capacity_found *found, struct document *out, st
                      "committed_per_s:1,refused,failed,unknown,latency_us_p50,latency_us_p90,"
                      "latency_us_p99,latency_us_max,verdict:q,error:q",
                      out->runs, error) &&
-           html_write_run(harness->folder, out, error);
+           page_write_run(harness->folder, out, error);
 }

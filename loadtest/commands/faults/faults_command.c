@@ -12,7 +12,6 @@
 #include "loadtest/commands/faults/faults_plan.h"
 #include "loadtest/faults/plan.h"
 #include "loadtest/report/files.h"
-#include "loadtest/report/html/html_matrix.h"
 #include "loadtest/report/matrix_report.h"
 
 #include <inttypes.h>
@@ -106,8 +105,7 @@ static int report(const struct matrix *matrix, const struct faults_gate *gate, c
     struct error error;
     matrix_print(stdout, matrix);
     int status = faults_gate_print(gate, stdout, matrix_status(matrix));
-    if (!matrix_write(folder, matrix, made_on, &error) ||
-        !html_write_matrix(folder, matrix, &error))
+    if (!matrix_write(folder, matrix, made_on, &error))
         return process_fail(error.text);
     printf("\nFiles: %s/faults.json, faults.md%s\nReport: %s/report.html\n", folder,
            matrix->joined ? "" : ", and the ledgers of red runs", folder);

@@ -12,9 +12,8 @@
 #include "loadtest/commands/harness.h"
 #include "loadtest/commands/sweep/sweep_plan.h"
 #include "loadtest/fleet/delay.h"
-#include "loadtest/report/charts/swept.h"
 #include "loadtest/report/csv.h"
-#include "loadtest/report/html/html.h"
+#include "loadtest/report/page/page_runs.h"
 #include "loadtest/report/results.h"
 
 #include <inttypes.h>
@@ -129,8 +128,8 @@ static const struct line *find(const struct document *document, const char *stra
 static const char *mark(const struct document *document, const struct line *line)
 {
     static const char *const words[] = {
-        [SWEPT_BEST] = "best", [SWEPT_LIKE_BEST] = "= best", [SWEPT_LESS] = ""};
-    return line->rounds > 0 ? words[swept_mark_of(document, line)] : "";
+        [LINE_BEST] = "best", [LINE_LIKE_BEST] = "= best", [LINE_LESS] = ""};
+    return line->rounds > 0 ? words[document_mark(document, line)] : "";
 }
 
 static double best_of(const struct document *document, const char *strategy)
@@ -215,7 +214,7 @@ static bool write_files(const struct sweep *sweep, struct document *out, struct 
     for (size_t i = 0; i < sweep->results.count; i++)
         json_array_append_new(rows, json_swept(sweep, &sweep->results.items[i]));
     return document_write(folder, json_document(sweep, rows), out, error) &&
-           write_csv(folder, out->runs, error) && html_write_run(folder, out, error);
+           write_csv(folder, out->runs, error) && page_write_run(folder, out, error);
 }
 
 static int report(const struct sweep *sweep)

@@ -3,7 +3,7 @@
 
 #include "loadtest/phase/phase.h"
 #include "loadtest/report/csv.h"
-#include "loadtest/report/html/html.h"
+#include "loadtest/report/page/page_runs.h"
 #include "loadtest/report/results.h"
 
 #include <inttypes.h>
@@ -125,7 +125,7 @@ bool unpaid_write(const char *folder, json_t *runs, const struct options *option
     bool written =
         document_write(folder, results_json_document(runs, options, machine), &document, error) &&
         csv_write(folder, "results.csv", columns, document.runs, error) &&
-        html_write_run(folder, &document, error);
+        page_write_run(folder, &document, error);
     document_free(&document);
     return written;
 }

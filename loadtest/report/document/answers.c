@@ -1,25 +1,16 @@
 /* See answers.h. */
 #include "loadtest/report/document/answers.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *name, *chinese;
-} kinds[ANSWERS_KINDS] = {
-    [LOAD_COMMITTED] = {"committed", "落库"}, [LOAD_ACCEPTED] = {"accepted", "已受理"},
-    [LOAD_REFUSED] = {"refused", "拒绝"},     [LOAD_FAILED] = {"failed", "失败"},
-    [ANSWERS_MIXED] = {"mixed", "混合"},
+static const char *const kinds[ANSWERS_KINDS] = {
+    [LOAD_COMMITTED] = "committed", [LOAD_ACCEPTED] = "accepted", [LOAD_REFUSED] = "refused",
+    [LOAD_FAILED] = "failed",       [ANSWERS_MIXED] = "mixed",
 };
 
 const char *answers_name(int kind)
 {
-    return kinds[kind].name;
-}
-
-const char *answers_chinese(int kind)
-{
-    return kinds[kind].chinese;
+    return kinds[kind];
 }
 
 static bool take_steps(const json_t *figures, struct latency *out)
@@ -54,62 +45,36 @@ bool answers_take(const json_t *run, struct answers *out)
     for (size_t i = 0; i < json_array_size(parts); i++) {
         const json_t *latencies = json_object_get(json_array_get(parts, i), "latency_us");
         for (int kind = 0; kind < LOAD_CLASSES; kind++)
-            if (!take_steps(json_object_get(latencies, kinds[kind].name), &out->kinds[kind]))
+            if (!take_steps(json_object_get(latencies, kinds[kind]), &out->kinds[kind]))
                 return false;
     }
     return true;
 }
 
-enum member { OFFERED, ANSWERED, P50_US, P99_US };
-
-static int64_t *member_of(struct timeline_slice *slice, enum member member, int class)
-{
-    switch (member) {
-    case OFFERED:
-        return &slice->offered;
-    case ANSWERED:
-        return &slice->answered[class];
-    case P50_US:
-        return &slice->p50_us[class];
-    case P99_US:
-        break;
-    }
-    return &slice->p99_us[class];
-}
-
-/* "3 17 0" into the member of each slice. What is missing is 0. */
-static bool take_slices(const json_t *text, struct timeline *out, enum member member, int class)
+/* "3 17 0", or nothing: no more figures than a schedule has slices, and none that a page could not
+ * show. */
+static bool is_slices(const json_t *text)
 {
     const char *at = json_string_value(text);
-    size_t count = 0;
-    if (!text)
-        return true;
-    for (; at && *at && count < TIMELINE_ROOM; count++) {
+    for (size_t count = 0; at && *at && count < TIMELINE_ROOM; count++) {
         size_t digits = strspn(at, "0123456789");
         if (digits == 0 || digits > 15 || (at[digits] != ' ' && at[digits] != '\0'))
             return false;
-        *member_of(&out->slices[count], member, class) = strtoll(at, NULL, 10);
         at += digits + (at[digits] == ' ');
     }
-    if (count > out->count)
-        out->count = count;
-    return at && !*at;
+    return !text || (at && !*at);
 }
 
-bool answers_timeline(const json_t *run, struct timeline *out)
+bool answers_can_draw(const json_t *run)
 {
+    static const char *const figures[] = {"answered", "p50_us", "p99_us"};
     const json_t *from = json_object_get(json_object_get(run, "open_loop"), "timeline");
-    *out = (struct timeline){.count = 0};
     if (!from)
         return true;
-    out->slice_us = json_integer_value(json_object_get(from, "slice_us"));
-    bool taken =
-        out->slice_us > 0 && take_slices(json_object_get(from, "offered"), out, OFFERED, 0);
-    for (int kind = 0; kind < LOAD_CLASSES && taken; kind++) {
-        const json_t *of = json_object_get(from, kinds[kind].name);
-        taken = take_slices(json_object_get(of, "answered"), out, ANSWERED, kind) &&
-                take_slices(json_object_get(of, "p50_us"), out, P50_US, kind) &&
-                take_slices(json_object_get(of, "p99_us"), out, P99_US, kind);
-    }
-    return taken;
+    bool can = json_integer_value(json_object_get(from, "slice_us")) > 0 &&
+               is_slices(json_object_get(from, "offered"));
+    for (int kind = 0; kind < LOAD_CLASSES && can; kind++)
+        for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+            can = can && is_slices(json_object_get(json_object_get(from, kinds[kind]), figures[i]));
+    return can;
 }

@@ -1,7 +1,7 @@
 /*
- * The latencies of a run in results.json, one by one, and what happened when: the texts that
- * latency_write and the timeline's writer have made, read back. Files of before there were such
- * texts have none, and are taken as they are.
+ * The latencies of a run in results.json, one by one: the texts that latency_write has made, read
+ * back; and whether those of its timeline, which the page's script reads, are such. Files of before
+ * there were such texts have none, and are taken as they are.
  */
 #ifndef SECKILL_LOADTEST_REPORT_FOUND_ANSWERS_H
 #define SECKILL_LOADTEST_REPORT_FOUND_ANSWERS_H
@@ -13,7 +13,6 @@
 /* The kinds of answers that are drawn apart: the load's, and what wrk has mixed. */
 enum { ANSWERS_MIXED = LOAD_CLASSES, ANSWERS_KINDS };
 const char *answers_name(int kind); /* "committed" …, as the page's style calls them too */
-const char *answers_chinese(int kind);
 
 struct answers {
     struct latency kinds[ANSWERS_KINDS];
@@ -23,7 +22,7 @@ struct answers {
  * mixed. False when a text is none. */
 bool answers_take(const json_t *run, struct answers *out);
 
-/* Of a run at a given rate; a count of 0: it has none. False when it is none. */
-bool answers_timeline(const json_t *run, struct timeline *out);
+/* Whether the timeline of a run at a given rate can be drawn; it may have none. */
+bool answers_can_draw(const json_t *run);
 
 #endif

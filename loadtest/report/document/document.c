@@ -306,11 +306,20 @@ bool document_has_open_loop(const struct document *document)
     return false;
 }
 
-bool document_begins(const struct document *document, size_t line)
+enum line_mark document_mark(const struct document *document, const struct line *line)
 {
-    const struct line *its = &document->lines[line];
-    return line == 0 || strcmp(its->strategy, its[-1].strategy) != 0 ||
-           strcmp(its->body, its[-1].body) != 0;
+    const struct line *best = line;
+    int more;
+    for (size_t i = 0; i < document->count; i++) {
+        const struct line *other = &document->lines[i];
+        if (strcmp(other->strategy, line->strategy) == 0 && strcmp(other->body, line->body) == 0 &&
+            other->figures[LINE_COMMITTED].median > best->figures[LINE_COMMITTED].median)
+            best = other;
+    }
+    if (best == line)
+        return LINE_BEST;
+    double p = apart_p(&line->committed_rounds, &best->committed_rounds, &more);
+    return p > document->apart ? LINE_LIKE_BEST : LINE_LESS;
 }
 
 /* No figure of a machine is larger: a page cannot show it, and a ratio to it says nothing. */
@@ -337,12 +346,11 @@ static bool is_sane(json_t *value)
 /* What every run must have. */
 static bool check_run(json_t *run, size_t number, struct error *error)
 {
-    struct timeline timeline;
     if (!json_is_object(run) || !*document_text(run, "strategy"))
         return error_fail(error, "runs[%zu] has no strategy", number);
     if (!is_sane(run))
         return error_fail(error, "runs[%zu] has a figure beyond 10^15", number);
-    return answers_timeline(run, &timeline) ||
+    return answers_can_draw(run) ||
            error_fail(error, "runs[%zu]: its timeline cannot be read", number);
 }
 

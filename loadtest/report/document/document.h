@@ -97,10 +97,11 @@ const struct line *document_same(const struct document *document, const struct l
 const struct line *document_line_of(const struct document *document, const json_t *run);
 /* A line of one run alone, without figures. */
 struct line document_line_alone(const json_t *run);
+/* How a value that was swept stands to the best of its strategy. */
+enum line_mark { LINE_BEST, LINE_LIKE_BEST /* no difference is shown */, LINE_LESS };
+enum line_mark document_mark(const struct document *document, const struct line *line);
 /* Whether there was a run at a given rate. */
 bool document_has_open_loop(const struct document *document);
-/* Whether the line is the first of its strategy and body: the others follow it. */
-bool document_begins(const struct document *document, size_t line);
 
 /* Of a run or a part of one: "" or 0 where it has none. */
 const char *document_text(const json_t *object, const char *name);

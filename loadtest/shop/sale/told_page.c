@@ -1,9 +1,8 @@
 /* The page of told.h, in both languages: the verdict, the claims, the answers. */
 #include "loadtest/shop/sale/told.h"
 
-#include "loadtest/report/charts/svg.h"
-#include "loadtest/report/html/html.h"
-#include "loadtest/report/html/words.h"
+#include "loadtest/report/page/page.h"
+#include "loadtest/report/page/words.h"
 
 #include <inttypes.h>
 
@@ -13,9 +12,9 @@ static void write_banner(FILE *to, const struct told *told)
         [SHOP_VERDICT_KEPT] = "", [SHOP_VERDICT_BROKEN] = " bad", [SHOP_VERDICT_INVALID] = " care"};
     const struct shop_judgement *judgement = &told->sale->judgement;
     fprintf(to, "<p class=\"banner%s\">", classes[judgement->verdict]);
-    svg_text(to, told->plan->target->name);
+    words_text(to, told->plan->target->name);
     fprintf(to, ": <b>%s</b>. ", shop_verdict_name(judgement->verdict));
-    svg_text(to, judgement->why);
+    words_text(to, judgement->why);
     fputs("</p>\n", to);
 }
 
@@ -40,7 +39,7 @@ static void write_claims(FILE *to, const struct shop_judgement *judgement)
         fprintf(to, "<tr><td>%s</td><td class=\"text %s\">%s</td><td class=\"text note\">",
                 shop_claim_name((enum shop_claim)i), classes[finding->result],
                 claim_result_name(finding->result));
-        svg_text(to, finding->text);
+        words_text(to, finding->text);
         fputs("</td></tr>\n", to);
     }
     fputs("</table></div>\n", to);
@@ -83,5 +82,5 @@ static void write_page(FILE *to, const void *context)
 
 bool told_page(const struct told *told, struct error *error)
 {
-    return html_page(told->plan->folder, write_page, told, error);
+    return page_write(told->plan->folder, write_page, told, json_array(), error);
 }

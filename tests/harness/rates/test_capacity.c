@@ -66,7 +66,7 @@ static void a_rate_is_found_and_confirmed(void **state)
     json_decref(results);
     snprintf(path, sizeof path, "%s/capacity.csv", bed->folder);
     assert_int_equal(access(path, R_OK), 0);
-    own_bed_file_says("report.html", "<dt>slo</dt><dd>orders&lt;40</dd>");
+    own_bed_file_says("report.html", "\"slo\":\"orders\\u003c40\"");
     own_bed_file_says("report.html", "capacity.csv</a>");
 }
 

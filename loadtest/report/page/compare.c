@@ -1,8 +1,7 @@
 /* See compare.h. The first run is what the others are compared with. */
-#include "loadtest/report/html/compare.h"
+#include "loadtest/report/page/compare.h"
 
-#include "loadtest/report/charts/svg.h"
-#include "loadtest/report/html/words.h"
+#include "loadtest/report/page/words.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,7 +32,7 @@ struct comparison {
 };
 
 /* Without memory nothing is called different. */
-static void compare_all(const struct html_run *runs, size_t count, struct comparison *out)
+static void compare_all(const struct page_run *runs, size_t count, struct comparison *out)
 {
     size_t lines = 0;
     int more;
@@ -91,12 +90,12 @@ static void cell(FILE *to, const struct line *line, const struct line *first, en
             its->median, its->median / span_in(first, figure)->median, mark);
 }
 
-static void row(FILE *to, const struct html_run *runs, size_t count, const struct line *of,
+static void row(FILE *to, const struct page_run *runs, size_t count, const struct line *of,
                 const struct comparison *by)
 {
     const struct line *first = document_same(&runs[0].document, of);
     fputs("<tr><td>", to);
-    svg_text(to, of->strategy);
+    words_text(to, of->strategy);
     fprintf(to, "%s ×%d", line_body_text(of), of->instances);
     if (of->value != 0)
         fprintf(to, " =%" PRId64, of->value);
@@ -108,7 +107,7 @@ static void row(FILE *to, const struct html_run *runs, size_t count, const struc
 }
 
 /* Whether an earlier run has the line too. */
-static bool is_shown(const struct html_run *runs, size_t run, const struct line *line)
+static bool is_shown(const struct page_run *runs, size_t run, const struct line *line)
 {
     for (size_t i = 0; i < run; i++)
         if (document_same(&runs[i].document, line))
@@ -116,16 +115,16 @@ static bool is_shown(const struct html_run *runs, size_t run, const struct line 
     return false;
 }
 
-static void run_names(FILE *to, const struct html_run *runs, size_t count)
+static void run_names(FILE *to, const struct page_run *runs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         fputs("<th>", to);
-        svg_text(to, runs[i].name);
+        words_text(to, runs[i].name);
         fputs("</th>", to);
     }
 }
 
-static void figures_table(FILE *to, const struct html_run *runs, size_t count)
+static void figures_table(FILE *to, const struct page_run *runs, size_t count)
 {
     struct comparison by;
     compare_all(runs, count, &by);
@@ -165,80 +164,8 @@ static void figures_table(FILE *to, const struct html_run *runs, size_t count)
     fputs("</table></div>\n", to);
 }
 
-/* The value of a member of a member; an object's own members are asked for one by one. */
-static const json_t *setting(const struct document *document, const char *part, const char *name)
-{
-    return json_object_get(json_object_get(document->json, part), name);
-}
-
-static bool differs(const struct html_run *runs, size_t count, const char *part, const char *name)
-{
-    for (size_t i = 1; i < count; i++) {
-        const json_t *first = setting(&runs[0].document, part, name);
-        const json_t *other = setting(&runs[i].document, part, name);
-        if (first != other && !json_equal(first, other))
-            return true;
-    }
-    return false;
-}
-
-static void setting_row(FILE *to, const struct html_run *runs, size_t count, const char *part,
-                        const char *name)
-{
-    fputs("<tr><td>", to);
-    svg_text(to, name);
-    fputs("</td>", to);
-    for (size_t i = 0; i < count; i++) {
-        const json_t *value = setting(&runs[i].document, part, name);
-        char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
-        fputs("<td class=\"text\">", to);
-        svg_text(to, text ? text : json_string_value(value));
-        fputs("</td>", to);
-        free(text);
-    }
-    fputs("</tr>\n", to);
-}
-
-/* Of the members that a run's part has and no earlier run's: all there are, each once. */
-static size_t setting_rows(FILE *to, const struct html_run *runs, size_t count, const char *part)
-{
-    size_t shown = 0;
-    for (size_t run = 0; run < count; run++) {
-        const char *name;
-        json_t *value;
-        json_object_foreach(json_object_get(runs[run].document.json, part), name, value)
-        {
-            bool earlier = false;
-            for (size_t i = 0; i < run; i++)
-                earlier = earlier || setting(&runs[i].document, part, name);
-            if (earlier || !differs(runs, count, part, name))
-                continue;
-            setting_row(to, runs, count, part, name);
-            shown++;
-        }
-    }
-    return shown;
-}
-
-static void settings_table(FILE *to, const struct html_run *runs, size_t count)
-{
-    static const char *const parts[] = {"machine", "versions", "settings"};
-    size_t shown = 0;
-    words_heading(to, "What was not the same", "不相同的条件",
-                  "Machine, versions and settings in which the runs differ.",
-                  "这几次运行在机器、版本与设置上的不同之处。");
-    fputs("<div class=\"scroll\"><table>\n<tr><th></th>", to);
-    run_names(to, runs, count);
-    fputs("</tr>\n", to);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        shown += setting_rows(to, runs, count, parts[i]);
-    fputs("</table></div>\n", to);
-    if (shown == 0)
-        words_both(to, "p", "Nothing.", "没有。");
-}
-
-void compare_write(FILE *to, const struct html_run *runs, size_t count)
+void compare_write(FILE *to, const struct page_run *runs, size_t count)
 {
     figures_table(to, runs, count);
-    settings_table(to, runs, count);
+    fputs("<div data-draw=\"differences\"></div>\n", to);
 }

@@ -1,7 +1,20 @@
 /* See words.h. */
-#include "loadtest/report/html/words.h"
+#include "loadtest/report/page/words.h"
 
 #include <string.h>
+
+void words_text(FILE *to, const char *text)
+{
+    static const char special[] = "<>&\"'";
+    static const char *const names[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&#39;"};
+    for (; text && *text; text++) {
+        const char *found = strchr(special, *text);
+        if (found)
+            fputs(names[found - special], to);
+        else if ((unsigned char)*text >= 0x20 || *text == '\t' || *text == '\n')
+            fputc(*text, to);
+    }
+}
 
 void words_spans(FILE *to, const char *english, const char *chinese)
 {
@@ -27,11 +40,7 @@ void words_heading(FILE *to, const char *english, const char *chinese, const cha
 /* Whether the column has texts, which stand on its left; figures stand on its right. */
 static bool is_text(const char *english)
 {
-    static const char *const texts[] = {"verdict", "part", "answer"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (strcmp(english, texts[i]) == 0)
-            return true;
-    return false;
+    return strcmp(english, "verdict") == 0;
 }
 
 void words_headers(FILE *to, const char *const names[][2], size_t count)
@@ -62,4 +71,10 @@ enum line_class words_verdict_class(enum verdict verdict)
     if (verdict == VERDICT_KEPT)
         return LINE_SAFE;
     return verdict == VERDICT_UNSAFE || verdict == VERDICT_BROKEN ? LINE_BAD : LINE_CARE;
+}
+
+const char *words_sign(enum line_class class)
+{
+    static const char *const signs[] = {[LINE_SAFE] = "✓", [LINE_CARE] = "△", [LINE_BAD] = "✗"};
+    return signs[class];
 }

@@ -1,12 +1,9 @@
-/* See unpaid.h. A bar is a picture of a fixed width: the shares of the orders that were bought. */
-#include "loadtest/report/html/unpaid.h"
+/* See unpaid.h. */
+#include "loadtest/report/page/unpaid.h"
 
-#include "loadtest/report/charts/svg.h"
-#include "loadtest/report/html/words.h"
+#include "loadtest/report/page/words.h"
 
 #include <inttypes.h>
-
-enum { BAR_WIDTH = 96, BAR_HEIGHT = 14 };
 
 static const json_t *figures_of(const json_t *run)
 {
@@ -24,40 +21,12 @@ bool unpaid_is(const struct document *document)
     return figures_of(json_array_get(runs, 0)) != NULL;
 }
 
-/* The colours are those of which readers are known to tell any two apart. */
-static const struct share {
-    const char *name, *colour, *english, *chinese;
-} shares[] = {{"paid", "committed", "paid", "已支付"},
-              {"too_late", "failed", "too late", "支付过晚"},
-              {"never_paid", "offered", "never paid", "未支付"}};
-enum { SHARES = sizeof shares / sizeof *shares };
-
-static void bar(FILE *to, const json_t *figures)
+/* Of a picture that the script draws: what was bought, and what became of it. */
+static void shares(FILE *to, const json_t *figures)
 {
-    double at = 0, bought = (double)figure(figures, "bought");
-    fprintf(to,
-            "<td><svg aria-hidden=\"true\" viewBox=\"0 0 %d %d\" "
-            "style=\"width:%dpx;min-width:%dpx\">",
-            BAR_WIDTH, BAR_HEIGHT, BAR_WIDTH, BAR_WIDTH);
-    for (int i = 0; i < SHARES && bought > 0; i++) {
-        double width = (double)figure(figures, shares[i].name) / bought * (double)BAR_WIDTH;
-        fprintf(to,
-                "<rect x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"%d\" "
-                "style=\"fill:var(--%s)\"/>",
-                at, width, BAR_HEIGHT, shares[i].colour);
-        at += width;
-    }
-    fputs("</svg></td>", to);
-}
-
-static void legend(FILE *to)
-{
-    fputs("<p class=\"note\">", to);
-    for (int i = 0; i < SHARES; i++) {
-        fprintf(to, "<span style=\"color:var(--%s)\">■</span> ", shares[i].colour);
-        words_spans(to, shares[i].english, shares[i].chinese);
-        fputs(i + 1 < SHARES ? " · " : "</p>\n", to);
-    }
+    fprintf(to, "<td data-shares=\"%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\"></td>",
+            figure(figures, "bought"), figure(figures, "paid"), figure(figures, "too_late"),
+            figure(figures, "never_paid"));
 }
 
 static void row(FILE *to, const struct document *document, const json_t *run)
@@ -69,19 +38,19 @@ static void row(FILE *to, const struct document *document, const json_t *run)
     const char *wrong = json_string_value(json_object_get(figures, "wrong"));
 
     fputs("<tr><td>", to);
-    svg_text(to, line->strategy);
+    words_text(to, line->strategy);
     fprintf(to, "%s</td><td>%d</td>", line_body_text(line), line->instances);
     fprintf(to, "<td class=\"text %s\">", line_class_name(words_verdict_class(line->verdict)));
     words_verdict(to, line->verdict);
     fputs("</td>", to);
-    bar(to, figures);
+    shares(to, figures);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         fprintf(to, "<td>%" PRId64 "</td>", figure(figures, names[i]));
     fprintf(to, "<td>%" PRId64 "</td></tr>\n", figure(json_object_get(run, "audit"), "stock"));
     if (!wrong || !*wrong)
         return;
     fputs("<tr><td class=\"note\" colspan=\"13\">↳ ", to);
-    svg_text(to, wrong);
+    words_text(to, wrong);
     fputs("</td></tr>\n", to);
 }
 
@@ -105,7 +74,7 @@ void unpaid_section(FILE *to, const struct document *document)
         "每个订单占用库存一秒。十个买家中四个立即支付，三个在到期前后支付，三个始终不支付。"
         "期间不断核对数据库里的行：每件商品要么在库存里，要么已售出，要么被占用，否则记为账不平。"
         "结束时不得有占用，售出的必须等于已支付的。");
-    legend(to);
+    fputs("<div data-draw=\"unpaid\"></div>\n", to);
     fputs("<div class=\"scroll\"><table>\n", to);
     words_headers(to, names, sizeof names / sizeof *names);
     for (size_t i = 0; i < json_array_size(runs); i++) {

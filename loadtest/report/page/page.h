@@ -1,0 +1,22 @@
+/*
+ * report.html: one file without a network, for passing on. English and Chinese, light and dark, by
+ * the reader's browser and two buttons.
+ *
+ * Verdicts and tables are HTML that is written here, and are there without scripts; pictures are
+ * drawn by the script of page.html, of the document that is embedded, where an element has
+ * data-draw.
+ */
+#ifndef SECKILL_LOADTEST_REPORT_PAGE_PAGE_H
+#define SECKILL_LOADTEST_REPORT_PAGE_PAGE_H
+
+#include "base/error.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* FOLDER/report.html: the page's frame around what `write` writes. `drawn` is what the script
+ * draws, and is taken; NULL is no memory. */
+bool page_write(const char *folder, void (*write)(FILE *to, const void *context),
+                const void *context, json_t *drawn, struct error *error);
+
+#endif

@@ -1,0 +1,270 @@
+/* The document: lines that are gathered of results written by hand, and what is refused. */
+#include "lib/t.h"
+
+#include "loadtest/report/document/document.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROMISES "[\"one_instance\",\"many_instances\",\"paused_holder\",\"redis_failover\"]"
+
+static char folder[] = "/tmp/seckill-document-XXXXXX";
+
+/* A phase, for its figures where `more` does not say otherwise, with one instance. */
+struct run {
+    const char *strategy;
+    const char *more; /* members, in JSON */
+};
+
+static struct document take(const struct run *runs, size_t count)
+{
+    struct document document;
+    struct error error;
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < count; i++) {
+        json_t *run = json_loads(runs[i].more, 0, NULL);
+        assert_non_null(run);
+        json_t *usual =
+            json_pack("{ss ss si}", "strategy", runs[i].strategy, "phase", "speed", "instances", 1);
+        json_object_update_missing(run, usual);
+        json_decref(usual);
+        json_array_append_new(list, run);
+    }
+    if (!document_take(json_pack("{so}", "runs", list), &document, &error))
+        fail_msg("%s", error.text);
+    return document;
+}
+
+#define TRUTH(instances, sold, oversold, promise, verdict)                                         \
+    "{\"phase\": \"truth\", \"instances\": " #instances                                            \
+    ", \"stock\": 100, \"audit\": {\"sold\": " #sold ", \"oversold\": " #oversold                  \
+    "}, \"promise\": " promise ", \"verdict\": \"" verdict "\"}"
+#define SPEED(instances, rate, promise)                                                            \
+    "{\"instances\": " #instances ", \"committed_per_s\": " #rate                                  \
+    ", \"latency_us\": {\"p99\": 3000}, \"promise\": " promise ", \"verdict\": \"kept\"}"
+#define ONE "[\"one_instance\"]"
+
+static const struct run two_rounds[] = {
+    {"local-lock", SPEED(3, 500, ONE)},
+    {"local-lock", TRUTH(3, 110, 10, ONE, "unsafe, as stated")},
+    {"conditional", SPEED(1, 1000, PROMISES)},
+    {"conditional", TRUTH(1, 100, 0, PROMISES, "kept")},
+    {"redis-token", SPEED(1, 300, "[\"one_instance\",\"many_instances\"]")},
+    {"local-lock", TRUTH(3, 150, 50, ONE, "unsafe, as stated")},
+    {"conditional", SPEED(1, 3000, PROMISES)},
+};
+
+static void lines_are_gathered(void **state)
+{
+    (void)state;
+    struct document document = take(two_rounds, sizeof two_rounds / sizeof *two_rounds);
+
+    assert_int_equal(document.count, 3);
+    const struct line *fastest = &document.lines[0];
+    assert_string_equal(fastest->strategy, "conditional");
+    assert_int_equal(fastest->rounds, 2);
+    assert_float_equal(fastest->figures[LINE_COMMITTED].median, 2000, 0.01);
+    assert_float_equal(fastest->figures[LINE_COMMITTED].most, 3000, 0.01);
+    assert_float_equal(fastest->figures[LINE_P99].median, 3, 0.001);
+    assert_int_equal(fastest->class, LINE_SAFE);
+    assert_int_equal(document.lines[2].class, LINE_CARE);
+    const struct line *worst = &document.lines[1];
+    assert_string_equal(worst->strategy, "local-lock");
+    assert_int_equal(worst->class, LINE_BAD);
+    assert_int_equal(worst->sold, 150);
+    assert_int_equal(worst->oversold, 50);
+    assert_int_equal(worst->verdict, VERDICT_UNSAFE);
+    document_free(&document);
+}
+
+/* A later file says how much was on sale in all; one of before, of one product. */
+static void the_stock_is_what_was_on_sale(void **state)
+{
+    (void)state;
+    static const struct run runs[] = {
+        {"old", "{\"phase\": \"truth\", \"stock\": 100}"},
+        {"new", "{\"phase\": \"truth\", \"stock\": 100, \"audit\": {\"initial_stock\": 400, "
+                "\"restocked\": 20}}"}};
+    struct document document = take(runs, 2);
+    assert_int_equal(document.lines[1].stock, 100);
+    assert_int_equal(document.lines[0].stock, 420);
+    document_free(&document);
+}
+
+/* What was written is what is read, and a folder that is not there costs the file alone. */
+static void what_is_written_is_read(void **state)
+{
+    (void)state;
+    struct document document;
+    struct error error;
+    static const char text[] = "{\"runs\": [{\"strategy\": \"a\", \"committed_per_s\": "
+                               "1234.56789012345}]}";
+    char path[100];
+    assert_true(document_write(folder, json_loads(text, 0, NULL), &document, &error));
+    assert_float_equal(document.lines[0].figures[LINE_COMMITTED].median, 1234.56789, 1e-9);
+    document_free(&document);
+    assert_true(document_read(folder, &document, &error));
+    assert_float_equal(document.lines[0].figures[LINE_COMMITTED].median, 1234.56789, 1e-9);
+    document_free(&document);
+    snprintf(path, sizeof path, "%s/results.json", folder);
+    unlink(path);
+    assert_false(document_write("/nowhere", json_loads(text, 0, NULL), &document, &error));
+    assert_non_null(strstr(error.text, "/nowhere/results.json"));
+    assert_int_equal(document.count, 1);
+    document_free(&document);
+}
+
+static void lines_are_chosen(void **state)
+{
+    (void)state;
+    struct document document = take(two_rounds, sizeof two_rounds / sizeof *two_rounds);
+    struct option_list wanted = {.count = 2};
+    struct error error;
+
+    strcpy(wanted.items[0], "redis-token");
+    strcpy(wanted.items[1], "conditional");
+    assert_true(document_choose(&document, &wanted, &error));
+    assert_int_equal(document.count, 2);
+    strcpy(wanted.items[0], "local-lock");
+    assert_false(document_choose(&document, &wanted, &error));
+    assert_non_null(strstr(error.text, "'local-lock'"));
+    document_free(&document);
+}
+
+static void kinds_of_answers_are_apart(void **state)
+{
+    (void)state;
+    static const struct run runs[] = {
+        {"wrk", "{\"committed\": 3, \"latency_us\": {\"steps\": \"1024:3\"}}"},
+        {"accepts", "{\"committed\": 3, \"accepted\": 3, \"latency_us\": {\"steps\": \"64:2\"}}"},
+        {"mixes", "{\"committed\": 3, \"failed\": 1, \"latency_us\": {\"steps\": \"9:4\"}}"},
+        {"refuses", "{\"refused\": 3, \"latency_us\": {\"steps\": \"1024:3\"}}"},
+        {"open",
+         "{\"open_loop\": {\"parts\": [{\"latency_us\": {\"committed\": {\"steps\": \"1024:5\"}, "
+         "\"failed\": {\"steps\": \"2048:7\"}}}, {\"latency_us\": {\"committed\": "
+         "{\"steps\": \"512:1\"}}}]}}"},
+        {"old", "{}"},
+    };
+    struct document document = take(runs, sizeof runs / sizeof *runs);
+    static const struct {
+        const char *strategy;
+        int kind;
+        int64_t count;
+    } expected[] = {{"wrk", LOAD_COMMITTED, 3},  {"accepts", LOAD_ACCEPTED, 2},
+                    {"mixes", ANSWERS_MIXED, 4}, {"refuses", LOAD_REFUSED, 3},
+                    {"open", LOAD_COMMITTED, 6}, {"open", LOAD_FAILED, 7}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const struct line wanted = {.strategy = expected[i].strategy, .body = "", .instances = 1};
+        const struct line *line = document_same(&document, &wanted);
+        assert_non_null(line);
+        assert_int_equal(line->answers->kinds[expected[i].kind].count, expected[i].count);
+    }
+    document_free(&document);
+}
+
+static void what_is_no_timeline_is_told(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"slice_us\": 0, \"offered\": \"1\"}", "{\"slice_us\": 1, \"offered\": \"1,2\"}",
+        "{\"slice_us\": 1, \"offered\": 3}", "{\"slice_us\": 1, \"failed\": {\"p99_us\": \"-1\"}}"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        json_t *run = json_pack("{s{so}}", "open_loop", "timeline", json_loads(texts[i], 0, NULL));
+        if (answers_can_draw(run))
+            fail_msg("%s", texts[i]);
+        json_decref(run);
+    }
+}
+
+static void a_sweep_knows_its_best(void **state)
+{
+    (void)state;
+    static const struct run runs[] = {
+        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 100}"},
+        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 120}"},
+        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 121}"},
+        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 122}"},
+        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 123}"},
+        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 50}"},
+        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 60}"},
+        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 61}"},
+        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 62}"},
+        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 63}"},
+        {"a", "{\"over\": \"x\", \"value\": 4, \"committed_per_s\": 90}"},
+        {"a", "{\"over\": \"x\", \"value\": 4, \"committed_per_s\": 99}"},
+    };
+    struct document document = take(runs, sizeof runs / sizeof *runs);
+    static const enum line_mark marks[] = {LINE_LESS, LINE_LIKE_BEST, LINE_BEST};
+
+    assert_string_equal(document.over, "x");
+    assert_int_equal(document.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(document.lines[i].value, (int64_t)i * 4);
+        assert_int_equal(document_mark(&document, &document.lines[i]), marks[i]);
+    }
+    document_free(&document);
+}
+
+static void what_is_no_result_is_refused(void **state)
+{
+    (void)state;
+    struct document document;
+    struct error error;
+    char path[100];
+
+    assert_false(document_read(folder, &document, &error));
+    assert_non_null(strstr(error.text, "results.json: No such file"));
+    snprintf(path, sizeof path, "%s/results.json", folder);
+    static const char *const texts[] = {
+        "{",
+        "[]",
+        "{\"runs\": 3}",
+        "{\"runs\": []}",
+        "{\"runs\": [3]}",
+        "{\"runs\": [{\"strategy\": \"\"}]}",
+        "{\"runs\": [{\"strategy\": \"a\", \"latency_us\": {\"steps\": \"x\"}}]}",
+        "{\"runs\": [{\"strategy\": \"a\", \"open_loop\": {\"timeline\": 3}}]}",
+        "{\"runs\": [{\"strategy\": \"a\", \"latency_us\": {\"p99\": [1e308]}}]}",
+    };
+    static const char *const says[] = {"line 1",
+                                       "no runs",
+                                       "no runs",
+                                       "no runs",
+                                       "runs[0] has no strategy",
+                                       "runs[0] has no strategy",
+                                       "runs[0]: its latencies (steps) cannot be read",
+                                       "runs[0]: its timeline cannot be read",
+                                       "runs[0] has a figure beyond 10^15"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fputs(texts[i], file);
+        assert_int_equal(fclose(file), 0);
+        assert_false(document_read(folder, &document, &error));
+        if (!strstr(error.text, says[i]))
+            fail_msg("%s: %s", texts[i], error.text);
+    }
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_are_gathered),
+        cmocka_unit_test(the_stock_is_what_was_on_sale),
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(lines_are_chosen),
+        cmocka_unit_test(kinds_of_answers_are_apart),
+        cmocka_unit_test(what_is_no_timeline_is_told),
+        cmocka_unit_test(a_sweep_knows_its_best),
+        cmocka_unit_test(what_is_no_result_is_refused),
+    };
+
+    if (!mkdtemp(folder))
+        return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    rmdir(folder);
+    return failed != 0;
+}
