@@ -6,20 +6,21 @@
 #include "base/log.h"
 #include "postgres/fast_path.h"
 #include "sale/decide_many/columns.h"
+#include "sale/decide_many/decide_many.h"
 
 /* For how long a batch is taken apart: nobody in it is answered before. */
 enum { PARTS_US = 1000000 };
 
 struct combine {
     struct session *session; /* borrowed */
-    struct order **orders;   /* borrowed */
-    int count;
+    struct order **orders;   /* borrowed; by their places in the decision */
+    int64_t fence;
+    int64_t most_ms; /* the longest wait for one lock, where the orders are many */
     bool fence_lost;
-    bool waited;                 /* for the rows, as long as the most impatient order may */
-    int64_t most_ms;             /* the longest wait for one lock, where the orders are many */
-    int product_of[COMBINE_MAX]; /* of each order, the tally's index */
-    struct tally tally;
-    struct pairs keys; /* (user, hash of key) of the orders let through */
+    bool waited; /* for the rows, as long as the most impatient order may */
+    int count;
+    struct order *asked[COMBINE_MAX]; /* the attempt's orders */
+    struct pairs keys;                /* (user, hash of key) of the orders let through */
     struct order_columns columns;
 };
 
@@ -39,55 +40,65 @@ static void commit_lost(const struct session *session, struct order **orders, in
         }
 }
 
-static enum pg_status lock_rows(struct combine *combine)
+static bool begin(struct decision *decision)
 {
-    struct tally *tally = &combine->tally;
+    struct combine *combine = decision->context;
+    struct session *session = combine->session;
+
+    session_begin_work(session);
+    pg_connect(session->pg, session->work_until_us); /* what failed before may have ended it */
+    decision->until_us = session->work_until_us;
+    combine->fence_lost = combine->waited = false;
+    combine->count = decision->count;
+    for (int n = 0; n < decision->count; n++)
+        combine->asked[n] = combine->orders[decision->at[n]];
+    pairs_init(&combine->keys);
+    return true;
+}
+
+static enum pg_status lock_rows(struct decision *decision)
+{
+    struct combine *combine = decision->context;
+    struct tally *tally = &decision->tally;
     const struct order *first =
-        purchase_many_may_wait(combine->session, combine->orders, combine->count, combine->most_ms);
+        purchase_many_may_wait(combine->session, combine->asked, combine->count, combine->most_ms);
     int64_t until_us = purchase_row_deadline(combine->session, first);
     int found;
 
-    for (int i = 0; i < combine->count; i++)
-        combine->product_of[i] = tally_product(tally, combine->orders[i]->product_id);
+    tally->fence = combine->fence;
     enum pg_status status = tally_lock(tally, until_us, &found);
     combine->waited = status == PG_BUSY || (status == PG_TIMEOUT && until_us < tally->until_us);
     combine->session->has_row = status == PG_OK;
     combine->fence_lost = status == PG_OK && tally->fence && found == 0;
-    return status;
+    return combine->fence_lost ? PG_FAILED : status;
 }
 
-static enum pg_status find_keys(struct combine *combine)
+/* An order with an earlier order's key is KEY_TAKEN. */
+static enum pg_status find_keys(struct decision *decision)
 {
-    struct pg *pg = combine->session->pg;
+    struct combine *combine = decision->context;
     int64_t *users = combine->columns.users;
     const char **keys = combine->columns.keys;
-    int positions[COMBINE_MAX];
+    int places[COMBINE_MAX];
     int n = 0;
 
     for (int i = 0; i < combine->count; i++)
-        if (combine->orders[i]->key[0]) {
-            users[n] = combine->orders[i]->user_id;
-            keys[n] = combine->orders[i]->key;
-            positions[n++] = i;
+        if (combine->asked[i]->key[0]) {
+            users[n] = combine->asked[i]->user_id;
+            keys[n] = combine->asked[i]->key;
+            places[n++] = decision->at[i];
         }
     if (n == 0)
         return PG_OK;
     enum pg_status status =
-        pg_exec(pg, SQL_BATCH_KEYS, PG_ARGS(pg_int8s(users, n), pg_texts(keys, n)),
-                combine->session->work_until_us);
-    for (int i = 0; status == PG_OK && i < pg_rows(pg); i++)
-        combine->orders[positions[pg_get_int8(pg, i, 0) - 1]]->outcome = ORDER_KEY_TAKEN;
-    return status;
-}
-
-static enum pg_status read_wanted(struct combine *combine)
-{
-    for (int i = 0; i < combine->count; i++) {
-        const struct order *order = combine->orders[i];
-        if (order->outcome == ORDER_PENDING)
-            tally_want(&combine->tally, combine->product_of[i], order->user_id, order->quantity);
+        pg_exec(decision->pg, SQL_BATCH_KEYS, PG_ARGS(pg_int8s(users, n), pg_texts(keys, n)),
+                decision->until_us);
+    for (int row = 0; status == PG_OK && row < pg_rows(decision->pg); row++) {
+        int i = places[pg_get_int8(decision->pg, row, 0) - 1];
+        combine->orders[i]->outcome = ORDER_KEY_TAKEN;
+        decision->orders[i].state = DECIDE_DECIDED;
     }
-    return tally_read(&combine->tally);
+    return status;
 }
 
 /* FNV-1a. Two keys of a user with one hash cost the second order another batch, nothing else. */
@@ -101,148 +112,118 @@ static int64_t hash_key(const char *key)
 }
 
 /* An order that repeats the key of one let through is KEY_TAKEN: looked up after it. */
-static enum order_outcome judge(struct combine *combine, const struct order *order, int product)
+static enum order_outcome fits(struct combine *combine, struct tally *tally,
+                               const struct order *order, int product)
 {
     int64_t hash = order->key[0] ? hash_key(order->key) : 0;
     int key;
 
-    if (order->key[0] && combine->tally.known[product] &&
+    if (order->key[0] && tally->known[product] &&
         pairs_find(&combine->keys, order->user_id, hash) >= 0)
         return ORDER_KEY_TAKEN;
-    enum order_outcome outcome =
-        tally_judge(&combine->tally, product, order->user_id, order->quantity);
+    enum order_outcome outcome = tally_judge(tally, product, order->user_id, order->quantity);
     if (order->key[0] && outcome == ORDER_PENDING)
         pairs_add(&combine->keys, order->user_id, hash, &key);
     return outcome;
 }
 
-/* In order of arrival, whoever fits: they stay pending. */
-static void decide(struct combine *combine)
+/* Whoever fits stays pending. */
+static void judge(struct decision *decision, int i)
 {
-    for (int i = 0; i < combine->count; i++) {
-        struct order *order = combine->orders[i];
-        int product = combine->product_of[i];
-        if (order->outcome != ORDER_PENDING)
-            continue;
-        if (combine->tally.known[product])
-            purchase_saw(order, &combine->tally.rows[product]);
-        if (combine->tally.known[product] &&
-            !purchase_may_commit(combine->session, &combine->tally.rows[product]))
-            purchase_waited(order); /* for whoever kept the mark away */
-        else
-            order->outcome = judge(combine, order, product);
-        if (order->outcome == ORDER_PENDING)
-            purchase_hold(combine->session, order, &combine->tally.rows[product]);
-    }
-}
+    struct combine *combine = decision->context;
+    struct order *order = combine->orders[i];
+    int product = decision->orders[i].product;
+    const struct product_row *row = &decision->tally.rows[product];
+    bool known = decision->tally.known[product];
 
-static enum pg_status write_and_commit(struct combine *combine)
-{
-    struct order_columns *to = &combine->columns;
-
-    columns_init(to);
-    for (int i = 0; i < combine->count; i++)
-        if (combine->orders[i]->outcome == ORDER_PENDING)
-            columns_add_order(to, combine->orders[i],
-                              combine->tally.rows[combine->product_of[i]].epoch);
-    return columns_commit(to, &combine->tally, combine->orders[0]->strategy->name);
+    if (known)
+        purchase_saw(order, row);
+    if (known && !purchase_may_commit(combine->session, row))
+        purchase_waited(order); /* for whoever kept the mark away */
+    else
+        order->outcome = fits(combine, &decision->tally, order, product);
+    if (order->outcome == ORDER_PENDING)
+        purchase_hold(combine->session, order, row);
 }
 
 static bool sells(const struct combine *combine)
 {
     for (int i = 0; i < combine->count; i++)
-        if (combine->orders[i]->outcome == ORDER_PENDING)
+        if (combine->asked[i]->outcome == ORDER_PENDING)
             return true;
     return false;
 }
 
-/* The whole transaction; without a COMMIT when nobody gets anything, because refusals write
- * nothing. */
-static enum pg_status transact(struct combine *combine)
+static enum pg_status write_and_commit(struct decision *decision)
 {
-    static enum pg_status (*const reads[])(struct combine *) = {lock_rows, find_keys, read_wanted};
-    enum pg_status status = PG_OK;
+    struct combine *combine = decision->context;
+    struct order_columns *to = &combine->columns;
+    enum pg_status status = tally_write_shares(&decision->tally);
 
-    pg_begin(combine->session->pg);
-    for (size_t i = 0; status == PG_OK && i < sizeof reads / sizeof *reads; i++) {
-        status = reads[i](combine);
-        if (combine->fence_lost)
-            return PG_FAILED;
-    }
     if (status != PG_OK)
         return status;
-    decide(combine);
-    session_work_pause(combine->session);
+    columns_init(to);
+    for (int i = 0; i < combine->count; i++)
+        if (combine->asked[i]->outcome == ORDER_PENDING) {
+            int product = decision->orders[decision->at[i]].product;
+            columns_add_order(to, combine->asked[i], decision->tally.rows[product].epoch);
+        }
+    return columns_commit(to, &decision->tally, combine->asked[0]->strategy->name);
+}
+
+/* Without a COMMIT when nobody gets anything, because refusals write nothing. */
+static enum pg_status write_orders(struct decision *decision)
+{
+    struct combine *combine = decision->context;
+    struct session *session = combine->session;
+
+    session_work_pause(session);
     if (!sells(combine)) {
-        pg_rollback(combine->session->pg, combine->session->work_until_us);
+        pg_rollback(session->pg, session->work_until_us);
         return PG_OK;
     }
-    status = tally_write_shares(&combine->tally);
-    return status == PG_OK ? write_and_commit(combine) : status;
-}
-
-/* What comes of one transaction: every order has its outcome, or nothing was done and there is one
- * among them, or one product, that the others must be parted from. */
-enum attempt { DECIDED, PART_ORDERS, PART_PRODUCTS };
-
-static bool has_several_products(const struct combine *combine)
-{
-    return combine->tally.products.count > 1;
-}
-
-/* Nothing was committed. */
-static enum attempt give_up(struct combine *combine, enum pg_status status)
-{
-    struct order **orders = combine->orders;
-
-    pg_rollback(combine->session->pg, combine->session->work_until_us);
-    if (combine->fence_lost) {
-        set_all(orders, combine->count, ORDER_LEASE_LOST);
-        return DECIDED;
+    enum pg_status status = write_and_commit(decision);
+    if (decision->tally.committing && (status == PG_TIMEOUT || status == PG_LOST)) {
+        commit_lost(session, combine->asked, combine->count);
+        return PG_OK;
     }
-    if (status == PG_BUSY && combine->waited && has_several_products(combine))
-        return PART_PRODUCTS;
+    for (int i = 0; status == PG_OK && i < combine->count; i++)
+        if (combine->asked[i]->outcome == ORDER_PENDING)
+            purchase_confirm(combine->asked[i]);
+    return status;
+}
+
+static bool has_several_products(const struct decision *decision)
+{
+    return decision->tally.products.count > 1;
+}
+
+/* Nothing was committed: every order has its outcome, or there is one among them, or one product,
+ * that the others must be parted from. */
+static enum decide_next failed(struct decision *decision, enum pg_status status)
+{
+    struct combine *combine = decision->context;
+
+    if (combine->fence_lost) {
+        set_all(combine->asked, combine->count, ORDER_LEASE_LOST);
+        return NEXT_DONE;
+    }
+    if (status == PG_BUSY && combine->waited && has_several_products(decision))
+        return NEXT_PART;
     if (combine->waited) {
         for (int i = 0; i < combine->count; i++)
-            purchase_waited(orders[i]);
-        return DECIDED;
+            purchase_waited(combine->asked[i]);
+        return NEXT_DONE;
     }
     /* With PG_BUSY one of them waits for what its user has bought, or for its key. */
     if (status != PG_TIMEOUT && status != PG_LOST && combine->count > 1)
-        return PART_ORDERS;
+        return NEXT_PART;
     for (int i = 0; i < combine->count; i++)
-        if (combine->tally.key_missed)
-            purchase_missed(combine->session, orders[i], MISSED_KEY, "orders");
+        if (decision->tally.key_missed)
+            purchase_missed(combine->session, combine->asked[i], MISSED_KEY, "orders");
         else
-            purchase_failed(combine->session, orders[i], status, false);
-    return DECIDED;
-}
-
-/* One transaction. Not inlined: its tables are large, and must be gone when the parts get theirs.
- */
-static __attribute__((noinline)) enum attempt
-attempt(struct session *session, struct order **orders, int count, int64_t fence, int64_t most_ms)
-{
-    struct combine combine;
-
-    combine.session = session;
-    combine.orders = orders;
-    combine.count = count;
-    combine.most_ms = most_ms;
-    combine.fence_lost = combine.waited = false;
-    tally_init(&combine.tally, session->pg, fence, session->work_until_us);
-    pairs_init(&combine.keys);
-    enum pg_status status = transact(&combine);
-    if (combine.tally.committing && (status == PG_TIMEOUT || status == PG_LOST)) {
-        commit_lost(session, orders, count);
-        return DECIDED;
-    }
-    if (status != PG_OK)
-        return give_up(&combine, status);
-    for (int i = 0; i < count; i++)
-        if (orders[i]->outcome == ORDER_PENDING)
-            purchase_confirm(orders[i]);
-    return DECIDED;
+            purchase_failed(combine->session, combine->asked[i], status, false);
+    return NEXT_DONE;
 }
 
 /* Whether one of them had a key's order before, settle.h finds, as of every refusal. */
@@ -341,46 +322,70 @@ static bool sell_at_once(struct session *session, struct order **orders, int cou
 
 /* Puts the orders of some products before those of the others, each part in order of arrival. How
  * many they are: all, when they are of one product. */
-static int part_products(struct order **orders, int count)
+static int part_products(struct combine *combine, int *at)
 {
-    struct order *others[COMBINE_MAX] = {NULL};
-    int64_t middle = orders[count / 2]->product_id;
+    int others[COMBINE_MAX] = {0};
+    int64_t middle = combine->asked[combine->count / 2]->product_id;
     int64_t least = middle;
     int first = 0;
     int second = 0;
 
-    for (int i = 0; i < count; i++)
-        if (orders[i]->product_id < least)
-            least = orders[i]->product_id;
-    for (int i = 0; i < count; i++) {
-        bool low = orders[i]->product_id < middle || orders[i]->product_id == least;
-        if (low)
-            orders[first++] = orders[i];
+    for (int i = 0; i < combine->count; i++)
+        if (combine->asked[i]->product_id < least)
+            least = combine->asked[i]->product_id;
+    for (int i = 0; i < combine->count; i++) {
+        int64_t product_id = combine->asked[i]->product_id;
+        if (product_id < middle || product_id == least)
+            at[first++] = at[i];
         else
-            others[second++] = orders[i];
+            others[second++] = at[i];
     }
     for (int i = 0; i < second; i++)
-        orders[first + i] = others[i];
+        at[first + i] = others[i];
     return first;
 }
 
-/* Each part is work of its own. The second one of two does not begin after `parts_until_us`: its
- * orders stay PENDING and come with a later batch. */
-static void sell_in_parts(struct session *session, struct order **orders, int count, int64_t fence,
-                          int64_t most_ms, int64_t parts_until_us)
+/* Those whose part does not begin in time stay PENDING. */
+static int part(struct decision *decision, int *at)
 {
-    session_begin_work(session);
-    pg_connect(session->pg, session->work_until_us); /* what failed before may have ended it */
-    enum attempt came = attempt(session, orders, count, fence, most_ms);
+    struct combine *combine = decision->context;
 
-    if (came == DECIDED)
-        return;
-    int part = came == PART_ORDERS ? count / 2 : part_products(orders, count);
-    set_all(orders, count, ORDER_PENDING);
-    sell_in_parts(session, orders, part, fence, PURCHASE_FEWER_WAIT_MS, parts_until_us);
-    if (clock_mono_us() < parts_until_us)
-        sell_in_parts(session, orders + part, count - part, fence, PURCHASE_FEWER_WAIT_MS,
-                      parts_until_us);
+    set_all(combine->asked, combine->count, ORDER_PENDING);
+    combine->most_ms = PURCHASE_FEWER_WAIT_MS;
+    return combine->waited ? part_products(combine, at) : combine->count / 2;
+}
+
+static const struct decider combiner = {
+    .name = "batch",
+    .troubles_max = 1, /* a rule of its own says what follows */
+    .begin = begin,
+    .lock = lock_rows,
+    .known = find_keys,
+    .judge = judge,
+    .write = write_orders,
+    .failed = failed,
+    .part = part,
+};
+
+/* Each part is work of its own. The second one of two does not begin after `parts_until_us`: its
+ * orders stay PENDING and come with a later batch. Not inlined: its tables are large. */
+static __attribute__((noinline)) void sell_in_parts(struct session *session, struct order **orders,
+                                                    int count, int64_t fence, int64_t most_ms,
+                                                    int64_t parts_until_us)
+{
+    struct combine combine;
+    struct decision decision;
+
+    combine.session = session;
+    combine.orders = orders;
+    combine.fence = fence;
+    combine.most_ms = most_ms;
+    decide_init(&decision, &combiner, &combine, session->pg, NULL);
+    decision.parts_until_us = parts_until_us;
+    for (int i = 0; i < count; i++)
+        decide_add(&decision, &orders[i]->id, orders[i]->product_id, orders[i]->user_id,
+                   orders[i]->quantity);
+    decide_many(&decision);
 }
 
 /* Those that have waited for a lock before go to the end. How many have not. */

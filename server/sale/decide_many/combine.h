@@ -5,12 +5,12 @@
  * to all. It passes by a locked row, so it never waits and cannot be out of time for one of them
  * alone.
  *
- * Otherwise over a tally (tally.h): lock the products' rows, look up keys, decide in this process;
- * then one upsert of limits, one insert of orders, one update of stocks, COMMIT. An error other
- * than a lost COMMIT halves the orders until the guilty one is alone, so that one bad order cannot
- * refuse the others; each part has time of its own, and where that takes long the rest stays
- * PENDING and comes with a later batch. Works on the session's thread; allocates nothing, and takes
- * 240 KB of stack.
+ * Otherwise by decide_many.h: lock the products' rows and wait for them, look up keys, decide in
+ * this process; then one upsert of limits, one insert of orders, one update of stocks, COMMIT. An
+ * error other than a lost COMMIT halves the orders until the guilty one is alone, so that one bad
+ * order cannot refuse the others; each part has time of its own, and where that takes long the rest
+ * stays PENDING and comes with a later batch. Works on the session's thread; allocates nothing, and
+ * takes 350 KB of stack.
  */
 #ifndef SECKILL_SALE_COMBINE_H
 #define SECKILL_SALE_COMBINE_H

@@ -1,12 +1,11 @@
 /*
  * The tally: what a batch of buys comes to, product by product and user by user.
  *
- * Whoever decides many buys in one transaction (combine.c, partition_decide.c, stock_decide.c)
- * keeps one: it names the products, locks their rows in id order in a statement of its own
- * (tally_lock), reads what users hold of those with a limit, and then asks tally_judge order by
- * order, in order of arrival: whoever fits. In the end the tally writes what was decided, an upsert
- * of limits and an update of stocks, under the same conditions once more. Keys are the caller's;
- * columns.h writes the orders' own rows.
+ * A decision (decide_many.h) keeps one: it names the products, locks their rows in id order in a
+ * statement of its own (tally_lock), reads what users hold of those with a limit, and then asks
+ * tally_judge order by order, in order of arrival: whoever fits. In the end the tally writes what
+ * was decided, an upsert of limits and an update of stocks, under the same conditions once more.
+ * Keys are the caller's; columns.h writes the orders' own rows.
  *
  * An order costs the same however many stand before it: products and users are looked up by hash.
  * tally.c does no I/O, tally_rows.c does all of it. It belongs to one thread, allocates nothing,

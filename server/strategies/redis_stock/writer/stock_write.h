@@ -7,13 +7,11 @@
  * arrival who still fits. Confirmed and refused orders get their rows, the stock is taken by a
  * guarded statement, and the whole is committed at once.
  *
- * A row that somebody else holds is passed by: its claims are HELD, the others are decided
- * (held.h says when it is waited for). A transaction that waits in vain for a lock which one order
- * needs is halved until that one is alone: it is LOCKED. So is one in which PostgreSQL refuses a
- * row; an order that is refused three times alone is written as failed, `unwritable`. Whatever else
+ * A row that somebody else holds is passed by, its claims are HELD, and what waits in vain for
+ * another lock is LOCKED; a transaction that fails is tried anew, or in parts (decide_many.h). An
+ * order that is refused three times alone is written as failed, `unwritable`. Whatever else
  * PostgreSQL says (a full disk, read-only, cancelled) speaks of the server: no order dies of it,
- * and its claims stay open for later. They are halved a few times, so that what troubles one order
- * alone does not stop the others.
+ * and its claims stay open for later.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_WRITE_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_WRITE_H
