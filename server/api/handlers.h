@@ -12,9 +12,15 @@ void orders_post(struct request *request);
 void orders_list(struct request *request);
 void orders_feed(struct request *request);
 void orders_get(struct request *request);
-void orders_cancel(struct request *request);
-/* The order that a call has found; fits `request->answer`. */
+/* A call's work: the order of the path, wherever it stands, into the call's record. */
+enum { ORDERS_LOOKUP_MS = 5000 };
+enum catalog_result orders_look_up(struct call *call, struct pg *pg, struct error *error);
+/* These fit `request->answer`: the order that a call has found; that dispatch has decided. */
 enum MHD_Result orders_answer_found(struct request *request);
+enum MHD_Result orders_answer_decided(struct request *request);
+
+/* cancel.c */
+void orders_cancel(struct request *request);
 
 /* payments.c */
 void orders_pay(struct request *request);

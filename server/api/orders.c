@@ -1,9 +1,8 @@
 /*
- * Orders: buy, look up, list, follow, cancel.
+ * Orders: buy, look up, list, follow.
  *
  * A buy is read, stamped, given its id and handed over with the others of its loop pass; its answer
- * is written when it comes back decided. A cancel first looks the order up, to learn whose strategy
- * it has to go through.
+ * is written when it comes back decided.
  */
 #include "api/handlers.h"
 #include "api/render.h"
@@ -11,10 +10,7 @@
 #include "http/edge/edge.h"
 #include "http/reply.h"
 
-#include "base/clock.h"
 #include "postgres/pg.h"
-#include "strategies/strategies.h"
-#include "strategy/backends.h"
 #include "strategy/external_state.h"
 
 #include <inttypes.h>
@@ -22,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKUP_MS = 5000, PAGE_DEFAULT = 100, LOCATION_MAX = 64, POSITION_MAX = 96 };
+enum { PAGE_DEFAULT = 100, LOCATION_MAX = 64, POSITION_MAX = 96 };
 
 /* render_order, and the end of the line. */
 static size_t render_line(const struct order_record *record, const struct order *timings,
@@ -34,8 +30,7 @@ static size_t render_line(const struct order_record *record, const struct order 
     return length + 1;
 }
 
-/* Fits `request->answer`. */
-static enum MHD_Result answer_order(struct request *request)
+enum MHD_Result orders_answer_decided(struct request *request)
 {
     const struct order *order = &request->order;
     int status = order_outcome_row(order->outcome)->http_status;
@@ -82,11 +77,11 @@ void orders_post(struct request *request)
     order->user_id = members[USER_ID].number;
     order->quantity = members[QUANTITY].given ? members[QUANTITY].number : 1;
     order->hold_s = members[HOLD_S].given ? members[HOLD_S].number : ORDER_HOLD_NOT_SAID;
-    request->answer = answer_order;
+    request->answer = orders_answer_decided;
     request_wait_order(request, NULL);
 }
 
-static enum catalog_result look_up(struct call *call, struct pg *pg, struct error *error)
+enum catalog_result orders_look_up(struct call *call, struct pg *pg, struct error *error)
 {
     const struct uuid *id = &call->request->order_id;
     enum catalog_result result = catalog_order(pg, id, call->task.until_us, &call->record, error);
@@ -95,14 +90,6 @@ static enum catalog_result look_up(struct call *call, struct pg *pg, struct erro
         return result;
     return external_state_order(call->request->http->services, pg, id, call->task.until_us,
                                 &call->record, error);
-}
-
-/* The same of one that is decided. */
-static enum catalog_result look_up_decided(struct call *call, struct pg *pg, struct error *error)
-{
-    enum catalog_result result = look_up(call, pg, error);
-
-    return result == CATALOG_OK && call->record.status == STATUS_QUEUED ? CATALOG_QUEUED : result;
 }
 
 enum MHD_Result orders_answer_found(struct request *request)
@@ -126,7 +113,7 @@ static void found(struct request *request)
 void orders_get(struct request *request)
 {
     if (request_query(request, NULL, 0) &&
-        request_call(request, look_up, ORDER_NOT_FOUND, LOOKUP_MS))
+        request_call(request, orders_look_up, ORDER_NOT_FOUND, ORDERS_LOOKUP_MS))
         request_wait_call(request, found);
 }
 
@@ -186,7 +173,7 @@ void orders_list(struct request *request)
         request_refuse(request);
         return;
     }
-    call = request_call(request, list, ORDER_NOT_FOUND, LOOKUP_MS);
+    call = request_call(request, list, ORDER_NOT_FOUND, ORDERS_LOOKUP_MS);
     if (!call)
         return;
     call->id = params[PRODUCT_ID].number;
@@ -268,118 +255,11 @@ void orders_feed(struct request *request)
         request_refuse(request);
         return;
     }
-    call = request_call(request, follow, ORDER_NOT_FOUND, LOOKUP_MS);
+    call = request_call(request, follow, ORDER_NOT_FOUND, ORDERS_LOOKUP_MS);
     if (!call)
         return;
     call->limit = params[LIMIT].given ? (int)params[LIMIT].number : PAGE_DEFAULT;
     call->position = position;
     call->task.turn = TURN_LONG;
     request_wait_call(request, followed);
-}
-
-/* Of those that the strategy needs, the one that does not serve, as far as is known. */
-static const char *missing_backend(const struct services *services, const struct strategy *strategy)
-{
-    for (int id = BACKEND_POSTGRESQL + 1;
-         store_serves(services_store(services)) && id < BACKEND_COUNT; id++)
-        if (strategy->needs & 1u << id)
-            return backend_at(id)->name;
-    return backend_at(BACKEND_POSTGRESQL)->name;
-}
-
-/* The strategy's own way may have done it: only what the stand-in knows of the order says more. */
-static void cancel_unsettled(struct request *request)
-{
-    struct order *order = &request->order;
-
-    if (order_outcome_row(order->outcome)->http_status >= MHD_HTTP_INTERNAL_SERVER_ERROR)
-        order->outcome = ORDER_OUTCOME_UNKNOWN;
-}
-
-/* The strategy's own way is not there: the stand-in's cancel does the same once, also where a
- * message about this one may yet be at the broker. */
-static void cancel_tried(struct request *request)
-{
-    struct order *order = &request->order;
-    const struct services *services = request->http->services;
-    const struct strategy *stand_in = strategy_stand_in(order->strategy);
-    bool unknown = order->outcome == ORDER_OUTCOME_UNKNOWN;
-
-    if (order->outcome != ORDER_BACKEND_UNAVAILABLE && !unknown)
-        return;
-    if (unknown && (!stand_in || request->http->draining))
-        return;
-    if (!stand_in || request->http->draining) {
-        problem_set(&request->problem, 503, "backend_unavailable", NULL,
-                    "A cancel of %s needs %s, which is out of reach.", order->strategy->name,
-                    missing_backend(services, order->strategy));
-        request_refuse(request);
-        return;
-    }
-    *order = (struct order){.kind = ORDER_CANCEL,
-                            .strategy = stand_in,
-                            .id = order->id,
-                            .product_id = order->product_id,
-                            .user_id = order->user_id,
-                            .quantity = order->quantity};
-    submission_stamp(order, services->settings, services->settings->lock_wait_ms);
-    request_wait_order(request, unknown ? cancel_unsettled : NULL);
-}
-
-/* The order was found: cancel it through the strategy named in it. */
-static void cancel_found(struct request *request)
-{
-    const struct order_record *record = &request->call->record;
-    struct order *order = &request->order;
-
-    if (!request_call_done(request))
-        return;
-    order->strategy = strategy_find(record->strategy);
-    if (record->status == STATUS_FAILED || record->status == STATUS_EXPIRED) {
-        problem_outcome(&request->problem, ORDER_NOT_CANCELLABLE);
-        request_refuse(request);
-        return;
-    }
-    if (!order->strategy) {
-        problem_outcome(&request->problem, ORDER_STRATEGY_UNAVAILABLE);
-        request_refuse(request);
-        return;
-    }
-    if (strategy_unavailable_reason(order->strategy, request->http->services) &&
-        strategy_stand_in(order->strategy))
-        order->strategy = strategy_stand_in(order->strategy);
-    if (!submission_admit(request, order->strategy)) {
-        request_refuse(request);
-        return;
-    }
-    order->kind = ORDER_CANCEL;
-    order->body = BODY_PLAIN;
-    order->id = record->id;
-    order->product_id = record->product_id;
-    order->user_id = record->user_id;
-    order->quantity = record->quantity;
-    request->answer = answer_order;
-    request_wait_order(request, cancel_tried);
-}
-
-void orders_cancel(struct request *request)
-{
-    const struct settings *settings = request->http->services->settings;
-
-    if (!request_query(request, NULL, 0))
-        return;
-    if (request->http->draining) {
-        problem_outcome(&request->problem, ORDER_SHUTTING_DOWN);
-        request_refuse(request);
-        return;
-    }
-    submission_stamp(&request->order, settings, settings->lock_wait_ms);
-    /* A queued order is decided first, as long as the cancel may wait for that. */
-    struct call *call = request_call(request, look_up_decided, ORDER_NOT_FOUND, LOOKUP_MS);
-    if (!call)
-        return;
-    call->task.turn = TURN_WRITE;
-    call->again_until_us = request->order.wait_until_us;
-    call->task.until_us = request->order.settle_until_us;
-    request_wait_call(request, cancel_found);
 }
