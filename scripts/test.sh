@@ -72,7 +72,8 @@ echo 'subdirs(../dev ../asan ../tsan)' >"$all/CTestTestfile.cmake"
 trap stop_stacks EXIT
 trap stop_tests INT TERM HUP
 # In a session of its own, so that a signal can be meant for ctest and its tests together. More tests than there are
-# cores: those on one stack take turns at its servers, and wait more than they compute, for leases to end above all.
-setsid "${fixed_addresses[@]}" ctest --test-dir "$all" --output-on-failure --parallel "$(($(nproc) * 3))" "$@" &
+# cores: those on one stack take turns at its servers, and wait three times as long as they compute, for leases to end
+# above all. None counts for two: ctest starts such a one only when two others end at the same moment, so at the end.
+setsid "${fixed_addresses[@]}" ctest --test-dir "$all" --output-on-failure --parallel "$(($(nproc) * 4))" "$@" &
 child=$!
 wait_child
