@@ -4,8 +4,6 @@
 #include "base/clock.h"
 #include "loadtest/base/random.h"
 
-#include <stdio.h>
-
 enum { WARM_UP_MS = 500 };
 
 /* From `least` to `most`, in microseconds; both are milliseconds. */
@@ -30,16 +28,4 @@ void fault_plan_make(struct fault_plan *out, const struct fault_settings *settin
         event->victim = (size_t)random_pick(&random, (int64_t)instances);
     }
     out->duration_us = at_us + settings->rest_ms * CLOCK_US_PER_MS;
-}
-
-void fault_plan_say(const struct fault_plan *plan, char *out, size_t size)
-{
-    size_t used = 0;
-    *out = '\0';
-    for (size_t i = 0; i < plan->count && used < size; i++) {
-        const struct fault_event *event = &plan->events[i];
-        used += (size_t)snprintf(out + used, size - used, "%sinstance %zu at %.2f s for %.0f ms",
-                                 i ? ", " : "", event->victim + 1, (double)event->begin_us / 1e6,
-                                 (double)(event->heal_us - event->begin_us) / 1e3);
-    }
 }

@@ -16,7 +16,4 @@ struct fault_plan {
 void fault_plan_make(struct fault_plan *out, const struct fault_settings *settings,
                      size_t instances, int64_t seed);
 
-/* "instance 1 at 0.71 s for 702 ms, …". */
-void fault_plan_say(const struct fault_plan *plan, char *out, size_t size);
-
 #endif

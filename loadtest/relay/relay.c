@@ -296,18 +296,6 @@ const char *relay_address(const struct relay *relay)
     return relay->own.text;
 }
 
-bool relay_point(struct relay *relay, const char *target, struct error *error)
-{
-    struct address address;
-
-    if (!address_read(&address, target, error))
-        return false;
-    pthread_mutex_lock(&relay->shared.mutex);
-    relay->shared.target = address;
-    pthread_mutex_unlock(&relay->shared.mutex);
-    return true;
-}
-
 bool relay_set(struct relay *relay, const struct relay_toxic *toxic, struct error *error)
 {
     struct toxics *toxics = &relay->shared.toxics;

@@ -45,8 +45,6 @@ void relay_stop(struct relay *relay);
 
 /* Where it listens, as `listen` was given, but with the port that it has. */
 const char *relay_address(const struct relay *relay);
-/* For new connections, after a failover. */
-bool relay_point(struct relay *relay, const char *target, struct error *error);
 
 /* One of a type (and stream) at a time: a second one takes the first one's place. False when it
  * makes no sense. */

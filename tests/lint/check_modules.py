@@ -9,7 +9,7 @@ what includes it, by whatever way.
 
 Calls, by the symbols of the objects in BUILD, for an include is only leave to call: no file needs a symbol of one that
 needs it, by whatever way, and none needs a symbol of a room that does not stand to the right of its own
-(check_layers.sh has the rooms).
+(check_layers.sh has the rooms). An external function has a caller in the programs, or is in SEEN_BY_TESTS.
 """
 
 import pathlib
@@ -20,6 +20,12 @@ import sys
 import check_state
 
 PROGRAMS = ("server", "loadtest", "bench")
+
+# Functions that only tests call: what they look at cannot be seen from outside.
+SEEN_BY_TESTS = {
+    "metrics_shards": "a thread that ends leaves its shard to the next",
+    "relay_wait": "a test goes on when its fault has bitten; a run only counts",
+}
 
 DEFINITION = re.compile(
     r"^(?:__attribute__\(\(.*?\)\)\s+)?(?!static\b|typedef\b)[A-Za-z_][\w *]*?[ *]([a-z_]\w*)\([^;{}]*\)\n\{",
@@ -84,17 +90,36 @@ def find_circles(graph):
     return sorted(circles)
 
 
-def read_calls(build):
-    """Which source of a program needs a symbol of which other one: {source: {other: symbol}}."""
-    homes, needed = {}, {}
+def read_symbols(build):
+    """What the objects of the programs define and need: {source: (target, {symbol: nm's letter})}."""
+    symbols = {}
     for program in PROGRAMS:
         for source, target in check_state.read_objects(build, program).items():
             lines = subprocess.run(["nm", "-gP", target], check=True, capture_output=True, text=True).stdout.splitlines()
-            symbols = [line.split()[:2] for line in lines]
-            homes.update({name: source for name, kind in symbols if kind not in "Uvw"})
-            needed[source] = [name for name, kind in symbols if kind in "Uvw"]
-    return {source: {homes[name]: name for name in names if homes.get(name, source) != source}
-            for source, names in needed.items()}
+            symbols[source] = target, dict(line.split()[:2] for line in lines)
+    return symbols
+
+
+def read_calls(symbols):
+    """Which source of a program needs a symbol of which other one: {source: {other: symbol}}."""
+    homes = {name: source for source, (_, kinds) in symbols.items() for name in kinds if kinds[name] not in "Uvw"}
+    return {source: {homes[name]: name for name in kinds if homes.get(name, source) != source}
+            for source, (_, kinds) in symbols.items()}
+
+
+def find_uncalled(symbols):
+    """External functions that no program refers to, not even their own file: a complaint each."""
+    needed = {name for _, kinds in symbols.values() for name in kinds if kinds[name] == "U"} | {"main"}
+    for source, (target, kinds) in sorted(symbols.items()):
+        left = {name for name in kinds if kinds[name] == "T"} - needed
+        if left:
+            rows = subprocess.run(["readelf", "-rW", target], check=True, capture_output=True, text=True).stdout
+            left -= {row[4] for row in map(str.split, rows.splitlines()) if len(row) > 4}
+        for name in sorted(left - SEEN_BY_TESTS.keys()):
+            yield f"{name} of {source} is called by tests at most"
+        for name in sorted((SEEN_BY_TESTS.keys() & kinds.keys()) - left):
+            if kinds[name] == "T":
+                yield f"{name} of {source} is in SEEN_BY_TESTS, and is called by the programs"
 
 
 def read_levels():
@@ -134,11 +159,13 @@ def main():
     wrong = list(find_namesakes(sources))
     wrong += [f"they include each other: {' '.join(circle)}" for circle in find_circles(build_graph(sources))]
     if len(sys.argv) > 2:
-        calls = read_calls(pathlib.Path(sys.argv[2]).resolve())
+        symbols = read_symbols(pathlib.Path(sys.argv[2]).resolve())
+        calls = read_calls(symbols)
         if not calls:
             sys.exit(f"no objects in {sys.argv[2]}: nothing was checked")
         wrong += list(find_upward(calls, read_levels()))
         wrong += [f"they call each other: {' '.join(circle)}" for circle in find_circles(calls)]
+        wrong += list(find_uncalled(symbols))
     for complaint in wrong:
         print(complaint, file=sys.stderr)
     print(f"{len(sources)} files, {len(wrong)} names and circles that should not be")

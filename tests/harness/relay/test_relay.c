@@ -306,29 +306,6 @@ static void refuse_keeps_who_is_there(void **state)
     assert_int_equal(bitten(RELAY_DOWN), 0);
 }
 
-/* As a failover has it: those that are open stay where they are. */
-static void new_connections_go_where_it_points(void **state)
-{
-    struct error error;
-    struct relay *other = relay_start(RELAY_BYTES, "127.0.0.1:0", "127.0.0.1:1", &error);
-
-    (void)state;
-    assert_non_null(other);
-    int refused = connect_to(relay_address(other));
-    char letter;
-    assert_true(recv(refused, &letter, 1, 0) <= 0);
-    close(refused);
-    assert_true(relay_point(other, relay_address(relay), &error));
-    assert_false(relay_point(other, "nowhere", &error));
-    int through = connect_to(relay_address(other));
-    int there = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    pass(through, there);
-    pass(client, target);
-    close(through);
-    close(there);
-    relay_stop(other);
-}
-
 static void a_unix_socket_is_relayed_and_removed(void **state)
 {
     char folder[] = "/tmp/seckill-relay.XXXXXX";
@@ -467,7 +444,6 @@ int main(void)
         TEST(peers_see_a_reset),
         TEST(down_ends_all_and_refuses),
         TEST(refuse_keeps_who_is_there),
-        TEST(new_connections_go_where_it_points),
         TEST(a_unix_socket_is_relayed_and_removed),
         TEST(a_link_that_is_gone_is_silent_though_a_child_holds_it),
         TEST(what_makes_no_sense_is_refused),
