@@ -1,0 +1,28 @@
+# Part of stack.sh: the Redis of locks, that of redis-stock, and the three of Redlock.
+
+redis_answers() { [ "$(timeout 2 redis-cli -s "$1" ping 2>/dev/null)" = PONG ]; }
+
+up_redis() { # SERVER SETTING...
+  local name=$1
+  shift
+  command -v redis-server >/dev/null || die "there is no redis-server: apt-get install redis-server"
+  launched=
+  if ! pid_of "$name" >/dev/null; then
+    wait_gone "$name" 20 || die "processes of a killed Redis are still in $home/$name"
+    make_private "$home/$name"
+    launch "$name" "$(command -v redis-server)" --port 0 --unixsocket "$sockets/$name.sock" --unixsocketperm 700 \
+      --dir "$home/$name" --daemonize no --save '' --maxmemory-policy noeviction "$@"
+  fi
+  wait_answer "$name" 60 redis_answers "$sockets/$name.sock"
+}
+
+up_locks() { up_redis locks --appendonly no; }
+up_stock() { up_redis stock --appendonly yes --appendfsync always; }
+
+# Each of the three is alone: no replica, no memory of the others, nothing on disk.
+has_redlock() { command -v redis-server >/dev/null; }
+up_redlock() { local name; for name in $(members redlock); do up_redis "$name" --appendonly no; done; }
+env_redlock() {
+  printf 'export %s=%q\n' SECKILL_REDLOCK \
+    "unix://$sockets/redlock1.sock,unix://$sockets/redlock2.sock,unix://$sockets/redlock3.sock"
+}
