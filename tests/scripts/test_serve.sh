@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # test_serve.sh SERVER: scripts/serve.sh in a folder of its own, with a server that is built already: one alone, and
 # three behind HAProxy, where local-lock oversells and admin calls need the token that it has made. A signal stops all.
+# And the README's wrk, as it is typed.
 set -euo pipefail
 
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+command -v wrk >/dev/null || { echo "skipped: wrk is not installed"; exit 77; }
 PATH=$PATH:/usr/sbin command -v haproxy >/dev/null || { echo "skipped: haproxy is not installed"; exit 77; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/test-serve.XXXXXX")
 serving='' out=$work/out
@@ -61,7 +63,15 @@ expect() { # WANTED METHOD PATH [CURL OPTION]...
 serve --port 0
 expect 200 GET /
 expect 201 POST /orders -d '{"product_id": 1, "user_id": 1}'
-expect 200 PUT /products/1 -H "Origin: $url" -d '{"stock": 1}'
+expect 200 PUT /products/1 -H "Origin: $url" -d '{"stock": 100}'
+line=$(grep -m 1 '^wrk ' "$checkout/README.md")
+grep -qxF "$line" "$checkout/README.zh.md" || fail "the Chinese README has another wrk"
+line=${line/-d10s/-d1s}
+(cd "$checkout" && eval "${line/http:\/\/127.0.0.1:8080/$url}") >"$work/wrk" || fail "wrk: $(cat "$work/wrk")"
+grep -qx '201: 100' "$work/wrk" || fail "wrk: $(cat "$work/wrk")"
+grep -q '^409: ' "$work/wrk" || fail "nobody was told that all is sold: $(cat "$work/wrk")"
+expect 200 GET /products/1/audit
+grep -q '"stock": 0, "sold": 100, "oversold": 0' "$work/answer" || fail "the audit: $(cat "$work/answer")"
 stop
 
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
