@@ -41,6 +41,15 @@ FILE *t_open(const char *path)
     return file;
 }
 
+void t_write(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    bool written = file && fputs(text, file) >= 0;
+
+    if ((file && fclose(file) != 0) || !written)
+        fail_msg("%s: %s", path, strerror(errno));
+}
+
 void t_rewind(FILE *file)
 {
     if (fseek(file, 0, SEEK_SET) != 0)

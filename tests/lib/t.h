@@ -40,6 +40,9 @@ int64_t t_patience_us(void);
 /* To read; the test fails when it cannot be opened. The caller closes it. */
 FILE *t_open(const char *path);
 
+/* A file anew, with this text; the test fails when it cannot. */
+void t_write(const char *path, const char *text);
+
 /* From its beginning again. */
 void t_rewind(FILE *file);
 

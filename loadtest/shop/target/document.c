@@ -134,7 +134,7 @@ static bool add_event(struct growing *is, const yaml_event_t *event, size_t line
                                                                : add_place(is, event, line);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
-        is->in = is->in->up;
+        is->in = is->in ? is->in->up : NULL;
         return true;
     default:
         return true;

@@ -146,7 +146,7 @@ static bool parse_number(const char *text, int64_t *out)
 bool value_number(const struct place *place, int64_t from, int64_t to, int64_t *out)
 {
     char quoted[PLACE_QUOTE_SIZE];
-    const char *text = NULL;
+    const char *text = "";
     int64_t number = 0;
 
     if (!value_text(place, "a number", standing_text, &text))

@@ -6,17 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hand_shop_init(struct hand_shop *shop)
+struct hand_shop shop;
+
+int hand_shop_begin(void **state)
 {
-    *shop = (struct hand_shop){.target = {.stock = 2, .limit = 1}, .books = {.has_rows = true}};
+    (void)state;
+    shop = (struct hand_shop){.target = {.stock = 2, .limit = 1}, .books = {.has_rows = true}};
     for (size_t i = 0; i < SHOP_CLAIMS; i++)
-        shop->target.claims[i] = true;
+        shop.target.claims[i] = true;
+    return 0;
 }
 
-void hand_shop_fini(struct hand_shop *shop)
+int hand_shop_end(void **state)
 {
-    history_fini(&shop->history);
-    shop_books_fini(&shop->books);
+    (void)state;
+    history_fini(&shop.history);
+    shop_books_fini(&shop.books);
+    return 0;
 }
 
 static char *copy_text(const char *text)
@@ -26,13 +32,13 @@ static char *copy_text(const char *text)
     return copy;
 }
 
-static struct shop_purchase *add(struct hand_shop *shop, const char *user, const char *key,
-                                 enum shop_meaning meaning, const char *order)
+static struct shop_purchase *add(const char *user, const char *key, enum shop_meaning meaning,
+                                 const char *order)
 {
     char *kept = copy_text(key);
-    struct shop_purchase *one = history_add(&shop->history);
+    struct shop_purchase *one = history_add(&shop.history);
     assert_non_null(one);
-    int64_t start_us = 10 * (int64_t)shop->history.count;
+    int64_t start_us = 10 * (int64_t)shop.history.count;
     *one = (struct shop_purchase){.user = copy_text(user),
                                   .start_us = start_us,
                                   .end_us = start_us + 5,
@@ -44,37 +50,36 @@ static struct shop_purchase *add(struct hand_shop *shop, const char *user, const
     return one;
 }
 
-struct shop_purchase *hand_shop_told(struct hand_shop *shop, const char *user,
-                                     enum shop_meaning meaning, const char *order)
+struct shop_purchase *hand_shop_told(const char *user, enum shop_meaning meaning, const char *order)
 {
     char key[64];
-    snprintf(key, sizeof key, "%s-%zu", user, shop->history.count);
-    return add(shop, user, key, meaning, order);
+    snprintf(key, sizeof key, "%s-%zu", user, shop.history.count);
+    return add(user, key, meaning, order);
 }
 
-struct shop_purchase *hand_shop_repeat(struct hand_shop *shop, const char *user,
-                                       enum shop_meaning meaning, const char *order)
+struct shop_purchase *hand_shop_repeat(const char *user, enum shop_meaning meaning,
+                                       const char *order)
 {
     const char *key = NULL;
-    for (size_t i = 0; i < shop->history.count; i++) {
-        if (strcmp(shop->history.items[i].user, user) == 0)
-            key = shop->history.items[i].key;
+    for (size_t i = 0; i < shop.history.count; i++) {
+        if (strcmp(shop.history.items[i].user, user) == 0)
+            key = shop.history.items[i].key;
     }
     assert_non_null(key);
-    struct shop_purchase *one = add(shop, user, key, meaning, order);
+    struct shop_purchase *one = add(user, key, meaning, order);
     one->repeat = true;
     return one;
 }
 
-void hand_shop_row(struct hand_shop *shop, const char *id, const char *user, int64_t units)
+void hand_shop_row(const char *id, const char *user, int64_t units)
 {
-    struct shop_row *row = shop_books_add(&shop->books);
+    struct shop_row *row = shop_books_add(&shop.books);
     assert_non_null(row);
     *row = (struct shop_row){copy_text(id), copy_text(user), units};
 }
 
-void hand_shop_left(struct hand_shop *shop, int64_t left)
+void hand_shop_left(int64_t left)
 {
-    shop->books.has_left = true;
-    shop->books.left = left;
+    shop.books.has_left = true;
+    shop.books.left = left;
 }

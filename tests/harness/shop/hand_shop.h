@@ -10,18 +10,20 @@ struct hand_shop {
     struct shop_books books;
 };
 
-/* Two units of stock, one a user, every claim is to be judged. */
-void hand_shop_init(struct hand_shop *shop);
-void hand_shop_fini(struct hand_shop *shop);
+extern struct hand_shop shop; /* the running test's */
+
+/* cmocka's setup and teardown: two units of stock, one a user, every claim is to be judged. */
+int hand_shop_begin(void **state);
+int hand_shop_end(void **state);
 
 /* `order` may be NULL. The key is the user's own with a number behind it; a repeat has that of the
  * same user's last purchase. */
-struct shop_purchase *hand_shop_told(struct hand_shop *shop, const char *user,
-                                     enum shop_meaning meaning, const char *order);
-struct shop_purchase *hand_shop_repeat(struct hand_shop *shop, const char *user,
-                                       enum shop_meaning meaning, const char *order);
+struct shop_purchase *hand_shop_told(const char *user, enum shop_meaning meaning,
+                                     const char *order);
+struct shop_purchase *hand_shop_repeat(const char *user, enum shop_meaning meaning,
+                                       const char *order);
 /* Either may be NULL. */
-void hand_shop_row(struct hand_shop *shop, const char *id, const char *user, int64_t units);
-void hand_shop_left(struct hand_shop *shop, int64_t left);
+void hand_shop_row(const char *id, const char *user, int64_t units);
+void hand_shop_left(int64_t left);
 
 #endif

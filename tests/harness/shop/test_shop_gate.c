@@ -6,23 +6,8 @@
 
 #include <string.h>
 
-static struct hand_shop shop;
 static struct sale sale;
 static struct measured measured;
-
-static int begin(void **state)
-{
-    (void)state;
-    hand_shop_init(&shop);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    hand_shop_fini(&shop);
-    return 0;
-}
 
 static void measure(void)
 {
@@ -41,15 +26,15 @@ static void counts(enum threshold_measure measure, int wanted)
 static void each_purchase_is_counted_for_what_became_of_it(void **state)
 {
     (void)state;
-    hand_shop_told(&shop, "ann", SHOP_SOLD, "1");
-    hand_shop_told(&shop, "bob", SHOP_ACCEPTED, "2")->last = SHOP_SOLD;
-    hand_shop_told(&shop, "cid", SHOP_ACCEPTED, "3")->last = SHOP_SOLD_OUT;
-    hand_shop_told(&shop, "dan", SHOP_REFUSED, NULL);
-    hand_shop_told(&shop, "eve", SHOP_SHED, NULL);
-    hand_shop_told(&shop, "fay", SHOP_UNKNOWN, NULL);
-    hand_shop_told(&shop, "gus", SHOP_ACCEPTED, "4");
-    hand_shop_row(&shop, "1", "ann", 1);
-    hand_shop_row(&shop, "2", "bob", 3);
+    hand_shop_told("ann", SHOP_SOLD, "1");
+    hand_shop_told("bob", SHOP_ACCEPTED, "2")->last = SHOP_SOLD;
+    hand_shop_told("cid", SHOP_ACCEPTED, "3")->last = SHOP_SOLD_OUT;
+    hand_shop_told("dan", SHOP_REFUSED, NULL);
+    hand_shop_told("eve", SHOP_SHED, NULL);
+    hand_shop_told("fay", SHOP_UNKNOWN, NULL);
+    hand_shop_told("gus", SHOP_ACCEPTED, "4");
+    hand_shop_row("1", "ann", 1);
+    hand_shop_row("2", "bob", 3);
     measure();
     counts(THRESHOLD_ORDERS, 7);
     counts(THRESHOLD_COMMITTED, 2);
@@ -63,25 +48,23 @@ static void each_purchase_is_counted_for_what_became_of_it(void **state)
 static void what_is_never_decided_failed_where_it_is_asked_for(void **state)
 {
     (void)state;
-    static char get[] = "GET";
-    hand_shop_told(&shop, "ann", SHOP_ACCEPTED, "1");
+    hand_shop_told("ann", SHOP_ACCEPTED, "1");
     measure();
     counts(THRESHOLD_FAILED, 0);
-    shop.target.poll.method = get;
+    shop.target.poll.method = "GET";
     measure();
     counts(THRESHOLD_FAILED, 1);
-    shop.target.poll.method = NULL;
 }
 
 /* From when it was due, not from when it was sent; what has no answer has no time. */
 static void times_are_those_of_the_first_answer(void **state)
 {
     (void)state;
-    struct shop_purchase *one = hand_shop_told(&shop, "ann", SHOP_SOLD, "1");
+    struct shop_purchase *one = hand_shop_told("ann", SHOP_SOLD, "1");
     one->due_us = 1000000;
     one->start_us = 1400000;
     one->end_us = 1500000;
-    one = hand_shop_told(&shop, "bob", SHOP_UNKNOWN, NULL);
+    one = hand_shop_told("bob", SHOP_UNKNOWN, NULL);
     one->due_us = 1000000;
     one->start_us = one->end_us = 0;
     measure();
@@ -92,15 +75,13 @@ static void times_are_those_of_the_first_answer(void **state)
 static void what_is_missing_is_what_the_audit_lacks(void **state)
 {
     (void)state;
-    static char sql[] = "SELECT 1";
     const char *missing[THRESHOLD_MEASURES];
     sale_missing(&shop.target, missing);
     for (int i = 0; i < THRESHOLD_MEASURES; i++)
         assert_int_equal(missing[i] != NULL, i == THRESHOLD_COMMITTED);
-    shop.target.orders.sql = sql;
+    shop.target.orders.sql = "SELECT 1";
     sale_missing(&shop.target, missing);
     assert_null(missing[THRESHOLD_COMMITTED]);
-    shop.target.orders.sql = NULL;
 }
 
 static void judge(void)
@@ -149,12 +130,12 @@ static void throw_away(void)
 static void a_broken_claim_is_a_failure(void **state)
 {
     (void)state;
-    hand_shop_told(&shop, "ann", SHOP_SOLD, "1");
-    hand_shop_told(&shop, "bob", SHOP_SOLD, "2");
-    hand_shop_told(&shop, "cid", SHOP_SOLD, "3");
-    hand_shop_row(&shop, "1", "ann", 1);
-    hand_shop_row(&shop, "2", "bob", 1);
-    hand_shop_row(&shop, "3", "cid", 1);
+    hand_shop_told("ann", SHOP_SOLD, "1");
+    hand_shop_told("bob", SHOP_SOLD, "2");
+    hand_shop_told("cid", SHOP_SOLD, "3");
+    hand_shop_row("1", "ann", 1);
+    hand_shop_row("2", "bob", 1);
+    hand_shop_row("3", "cid", 1);
     make_cases();
     has_outcome("never_oversold", JUNIT_FAILED, "BROKEN");
     has_outcome("sold_has_its_row", JUNIT_PASSED, "");
@@ -168,24 +149,25 @@ static void a_sale_of_nothing_is_an_error(void **state)
 {
     (void)state;
     shop.target.claims[SHOP_ONE_A_KEY] = false;
-    hand_shop_told(&shop, "ann", SHOP_SHED, NULL);
-    hand_shop_left(&shop, 2);
+    hand_shop_told("ann", SHOP_SHED, NULL);
+    hand_shop_left(2);
     make_cases();
     has_outcome("verdict", JUNIT_ERROR, "INVALID");
     assert_int_equal(junit.count, SHOP_CLAIMS); /* all but one, and the verdict */
     throw_away();
 }
 
+#define CASE(name) cmocka_unit_test_setup_teardown(name, hand_shop_begin, hand_shop_end)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_purchase_is_counted_for_what_became_of_it, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_never_decided_failed_where_it_is_asked_for, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(times_are_those_of_the_first_answer, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_missing_is_what_the_audit_lacks, begin, end),
-        cmocka_unit_test_setup_teardown(a_broken_claim_is_a_failure, begin, end),
-        cmocka_unit_test_setup_teardown(a_sale_of_nothing_is_an_error, begin, end),
+        CASE(each_purchase_is_counted_for_what_became_of_it),
+        CASE(what_is_never_decided_failed_where_it_is_asked_for),
+        CASE(times_are_those_of_the_first_answer),
+        CASE(what_is_missing_is_what_the_audit_lacks),
+        CASE(a_broken_claim_is_a_failure),
+        CASE(a_sale_of_nothing_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char pointer[64], equals[64], contains[64], order[64];
-
 static struct shop_answer answer_of(int status, const char *body)
 {
     return (struct shop_answer){status, body, strlen(body)};
@@ -61,14 +59,11 @@ static void expect_rule(struct shop_rule rule, int status, const char *body, boo
 static void test_everything_that_is_given_must_hold(void **state)
 {
     (void)state;
-    snprintf(pointer, sizeof pointer, "/code");
-    snprintf(equals, sizeof equals, "0");
-    snprintf(contains, sizeof contains, "fine");
     const struct shop_rule all = {.status_from = 200,
                                   .status_to = 299,
-                                  .pointer = pointer,
-                                  .equals = equals,
-                                  .contains = contains};
+                                  .pointer = "/code",
+                                  .equals = "0",
+                                  .contains = "fine"};
     expect_rule(all, 200, "{\"code\": 0, \"is\": \"fine\"}", true);
     expect_rule(all, 299, "{\"code\": 0.0, \"is\": \"fine\"}", true);
     expect_rule(all, 300, "{\"code\": 0, \"is\": \"fine\"}", false);
@@ -78,19 +73,17 @@ static void test_everything_that_is_given_must_hold(void **state)
     expect_rule(all, 200, "{\"code\": 0}", false);
     expect_rule(all, 200, "{\"is\": \"fine\"}", false);
     expect_rule(all, 200, "fine, and no JSON", false);
-    expect_rule((struct shop_rule){.pointer = pointer}, 500, "{\"code\": 5001}", true);
-    expect_rule((struct shop_rule){.contains = contains}, 200, "<p>fine</p>", true);
+    expect_rule((struct shop_rule){.pointer = "/code"}, 500, "{\"code\": 5001}", true);
+    expect_rule((struct shop_rule){.contains = "fine"}, 200, "<p>fine</p>", true);
     expect_rule((struct shop_rule){.status_from = 409, .status_to = 409}, 409, "", true);
 }
 
 static void test_the_first_that_matches_is_taken(void **state)
 {
     (void)state;
-    snprintf(contains, sizeof contains, "sold out");
-    snprintf(order, sizeof order, "/data/id");
     const struct shop_rule rules[] = {
-        {.meaning = SHOP_SOLD_OUT, .contains = contains},
-        {.meaning = SHOP_SOLD, .status_from = 200, .status_to = 200, .order = order},
+        {.meaning = SHOP_SOLD_OUT, .contains = "sold out"},
+        {.meaning = SHOP_SOLD, .status_from = 200, .status_to = 200, .order = "/data/id"},
         {.meaning = SHOP_REFUSED, .status_from = 200, .status_to = 200},
     };
     char *id = NULL;

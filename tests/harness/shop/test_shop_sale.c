@@ -13,19 +13,16 @@
 
 enum { PRODUCT = 1000077, STOCK = 20 };
 
-/* Texts of a target, for as long as a test runs. */
+/* Texts of a target, for as long as a test runs: two, one behind the other. */
 static char pool[16384];
 static size_t used;
 
-__attribute__((format(printf, 1, 2))) static const char *text(const char *format, ...)
+static const char *text(const char *one, const char *other)
 {
-    va_list arguments;
     char *at = pool + used;
-    va_start(arguments, format);
-    int length = vsnprintf(at, sizeof pool - used, format, arguments);
-    va_end(arguments);
-    used += (size_t)length + 1;
+    used += strlen(one) + strlen(other) + 1;
     assert_true(used < sizeof pool);
+    snprintf(at, sizeof pool - (size_t)(at - pool), "%s%s", one, other);
     return at;
 }
 
@@ -64,7 +61,7 @@ static void describe(const char *strategy)
     headers[0] = (struct shop_pair){"Idempotency-Key", "{key}"};
     target.purchase = (struct shop_request){
         .method = "POST",
-        .url = text("%s/orders?strategy=%s", url, strategy),
+        .url = text(text(url, "/orders?strategy="), strategy),
         .headers = headers,
         .header_count = 1,
         .body = "{\"product_id\": {product}, \"user_id\": {user}}",
@@ -75,9 +72,9 @@ static void describe(const char *strategy)
     add_rule(SHOP_SOLD_OUT, 409, "/code", "\"sold_out\"");
     add_rule(SHOP_REFUSED, 409, NULL, NULL);
     add_rule(SHOP_SHED, 503, NULL, NULL);
-    target.reset.command = text(
-        "curl -fsS -X PUT -d '{\"stock\": '$STOCK', \"limit_per_user\": 1}' %s/products/$PRODUCT",
-        url);
+    target.reset.command =
+        text("curl -fsS -X PUT -d '{\"stock\": '$STOCK', \"limit_per_user\": 1}' ",
+             text(url, "/products/$PRODUCT"));
     target.stock_left.sql = "SELECT stock FROM seckill.product WHERE id = {product}";
     target.orders.sql = "SELECT o.id, user_id, quantity FROM seckill.orders o "
                         "JOIN seckill.product p ON p.id = product_id AND p.epoch = o.epoch "
@@ -175,7 +172,7 @@ static void test_a_step_before_the_purchase(void **state)
     describe("conditional");
     takes[0] = (struct shop_pair){"token", "/id"};
     steps[0] = (struct shop_request){.method = "GET",
-                                     .url = text("%s/products/{product}", bed->servers[0].url),
+                                     .url = text(bed->servers[0].url, "/products/{product}"),
                                      .takes = takes,
                                      .take_count = 1};
     target.steps = steps;
@@ -194,7 +191,7 @@ static void test_a_step_that_says_sold_out(void **state)
     step_rules[0] =
         (struct shop_rule){.meaning = SHOP_SOLD_OUT, .pointer = "/stock", .equals = "0"};
     steps[0] = (struct shop_request){.method = "GET",
-                                     .url = text("%s/products/{product}", bed->servers[0].url),
+                                     .url = text(bed->servers[0].url, "/products/{product}"),
                                      .rules = step_rules,
                                      .rule_count = 1};
     target.steps = steps;
@@ -212,8 +209,8 @@ static void test_a_step_that_fails_asks_for_nothing(void **state)
 {
     (void)state;
     describe("conditional");
-    steps[0] = (struct shop_request){.method = "GET",
-                                     .url = text("%s/products/none", bed->servers[0].url)};
+    steps[0] =
+        (struct shop_request){.method = "GET", .url = text(bed->servers[0].url, "/products/none")};
     target.steps = steps;
     target.step_count = 1;
     hold_sale();
@@ -248,8 +245,8 @@ static void test_what_is_accepted_is_asked_for(void **state)
 {
     (void)state;
     describe("redis-stock");
-    target.poll = (struct shop_request){.method = "GET",
-                                        .url = text("%s/orders/{order}", bed->servers[0].url)};
+    target.poll =
+        (struct shop_request){.method = "GET", .url = text(bed->servers[0].url, "/orders/{order}")};
     poll_rules[0] =
         (struct shop_rule){.meaning = SHOP_SOLD, .pointer = "/status", .equals = "\"confirmed\""};
     poll_rules[1] =
@@ -329,7 +326,7 @@ static void test_books_that_cannot_be_read(void **state)
     (void)state;
     const struct shop_query none = {.sql = NULL};
     describe("conditional");
-    asker = (struct shop_asker){&target, text("%s/shop.log", bed->folder), 60000};
+    asker = (struct shop_asker){&target, text(bed->folder, "/shop.log"), 60000};
     expect_refusal(&(struct shop_query){.sql = "SELECT nothing"}, &none, "orders: PostgreSQL:");
     expect_refusal(&(struct shop_query){.sql = "SELECT {user}"}, &none, "{product} and {stock}");
     expect_refusal(&(struct shop_query){.command = "echo why >&2; exit 3"}, &none,
@@ -360,8 +357,8 @@ static void test_books_in_another_encoding(void **state)
     struct error error = {.text = ""};
     struct shop_books books;
     describe("conditional");
-    asker = (struct shop_asker){&target, text("%s/shop.log", bed->folder), 60000};
-    target.database = text("%s client_encoding=LATIN1", bed_database());
+    asker = (struct shop_asker){&target, text(bed->folder, "/shop.log"), 60000};
+    target.database = text(bed_database(), " client_encoding=LATIN1");
     target.stock_left.sql = NULL;
     target.orders.sql = "SELECT 7, 'Jos' || chr(233), 2";
     if (!audit_read(&asker, &books, &error))
@@ -380,7 +377,7 @@ static void test_books_by_a_command(void **state)
     struct error error = {.text = ""};
     struct shop_books books;
     describe("conditional");
-    asker = (struct shop_asker){&target, text("%s/shop.log", bed->folder), 60000};
+    asker = (struct shop_asker){&target, text(bed->folder, "/shop.log"), 60000};
     target.orders =
         (struct shop_query){.command = "echo aside >&2; echo '[[7, \"ann\"], [\"b\", 8, 2]]'"};
     target.stock_left = (struct shop_query){.command = "echo $STOCK"};
@@ -401,7 +398,7 @@ static void test_a_shop_that_is_never_quiet(void **state)
     (void)state;
     struct error error = {.text = ""};
     describe("conditional");
-    asker = (struct shop_asker){&target, text("%s/shop.log", bed->folder), 60000};
+    asker = (struct shop_asker){&target, text(bed->folder, "/shop.log"), 60000};
     target.quiet = (struct shop_query){.sql = "SELECT false"};
     target.quiet.within_us = 1000;
     assert_false(audit_wait_quiet(&asker, &error));
