@@ -8,8 +8,9 @@
 #include <stdlib.h>
 
 /* The exit status. */
-static int run(struct options *options)
+static int run(union command_options *all)
 {
+    struct options *options = &all->shared;
     switch (options->command) {
     case COMMAND_RUN:
         return options->scenario == SCENARIO_UNPAID ? command_unpaid(options)
@@ -33,24 +34,24 @@ static int run(struct options *options)
     case COMMAND_ZOO:
         return command_zoo(options);
     case COMMAND_SHOP:
-        return command_shop(options);
+        return command_shop(&all->shop);
     }
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    static struct options options;
+    static union command_options options;
     enum options_action action;
     struct error error;
-    if (!options_parse(&options, &action, argc, argv, getenv, &error))
+    if (!command_line_parse(&options, &action, argc, argv, getenv, &error))
         return process_fail(error.text);
     if (action == OPTIONS_USAGE) {
-        options_print_help(stderr, options.command);
+        command_line_print_help(stderr, options.shared.command);
         return 2;
     }
     if (action == OPTIONS_HELP) {
-        options_print_help(stdout, options.command);
+        command_line_print_help(stdout, options.shared.command);
         return 0;
     }
     if (action == OPTIONS_VERSION) {

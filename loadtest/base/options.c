@@ -1,11 +1,6 @@
 /* See options.h. */
 #include "loadtest/base/options.h"
 
-#include "base/options/nearest.h"
-#include "loadtest/base/options_texts.h"
-
-#include <string.h>
-
 enum {
     RUN = COMMAND_RUN,
     AUDIT = COMMAND_AUDIT,
@@ -135,17 +130,6 @@ static const struct option_row rows[] = {
                "buyers at once, who each wait for their answer"),
     OPTION_ROW("connections", OASIS, OPTION_COUNT, AT(connections), "256", 1, 10000, false, "N",
                "buyers at once, with two connections each"),
-    OPTION_ROW("connections", SHOP, OPTION_COUNT, AT(connections), "64", 1, 20000, false, "N",
-               "buyers at once, with a connection each; at a --rate the most"),
-    OPTION_ROW("buyers", SHOP, OPTION_COUNT, AT(buyers), "0", 1, 100000000, false, "N",
-               "purchases in all, the next when a connection is free (three times the stock, at "
-               "least 300)"),
-    OPTION_ROW("timeout", SHOP, OPTION_SECONDS, AT(timeout_s), "30s", 1, 3600, false, "30s",
-               "how long a request may take; what is not answered then is unknown"),
-    OPTION_ROW("judge", SHOP, OPTION_TEXT, AT(judge), "", 0, 0, false, "LEDGER",
-               "send nothing: judge the ledger.jsonl that an earlier run has left"),
-    OPTION_ROW("ca-file", SHOP, OPTION_TEXT, AT(ca_file), "", 0, 0, false, "FILE",
-               "certificates (PEM) that an https shop is trusted by (the system's)"),
     OPTION_ROW("operations", RECORD, OPTION_COUNT, AT(operations), "0", 0, 1000000000, false, "N",
                "end after so many, if that is before --duration; 0: any number"),
     OPTION_ROW("users", WRKS | CAPACITY, OPTION_COUNT, AT(users), "0", 1, 1000000000, false, "N",
@@ -159,8 +143,6 @@ static const struct option_row rows[] = {
                "how many users they buy for"),
     OPTION_ROW("limit", RECORD, OPTION_COUNT, AT(limit), "0", 0, 1000000000, false, "N",
                "units that a user may have of a product; 0: any number"),
-    OPTION_ROW("rate", SHOP, OPTION_COUNT, AT(rate_per_s), "0", 1, 1000000, false, "N",
-               "purchases a second for --duration, whether the shop keeps up or not"),
     OPTION_ROW("holds", RECORD, OPTION_COUNT, AT(holds), "0", 0, 100, false, "PERCENT",
                "so many of a hundred buys are to be paid within --hold-s"),
     OPTION_ROW("hold-s", RECORD, OPTION_SECONDS, AT(hold_s), "1s", 1, 86400, false, "1s",
@@ -171,15 +153,12 @@ static const struct option_row rows[] = {
                "and so many when their hold ends, a moment before or after; the rest never"),
     OPTION_ROW("rate", RUN, OPTION_COUNT, AT(rate_per_s), "0", 1, 1000000, false, "N",
                "orders a second, whether the servers keep up or not (as fast as they answer)"),
-    OPTION_ROW("arrivals", RUN | CAPACITY | SHOP, OPTION_CHOICE, AT(arrivals), "poisson|constant",
-               0, 0, false, "poisson|constant", "how orders come at a --rate"),
+    OPTION_ROW("arrivals", RUN | CAPACITY, OPTION_CHOICE, AT(arrivals), "poisson|constant", 0, 0,
+               false, "poisson|constant", "how orders come at a --rate"),
     OPTION_ROW("surge", RUN, OPTION_COUNT, AT(surge), "20", 1, 1000, false, "N",
                "bell: how many times the --rate comes when the sale opens"),
-    OPTION_ROW("max-lag-ms", RUN | CAPACITY | SHOP, OPTION_MS, AT(max_lag_ms), "10", 0, 60000,
-               false, "N",
+    OPTION_ROW("max-lag-ms", RUN | CAPACITY, OPTION_MS, AT(max_lag_ms), "10", 0, 60000, false, "N",
                "with a --rate: no run when the harness was later than this with 1 % of the orders"),
-    OPTION_ROW("duration", SHOP, OPTION_SECONDS, AT(duration_s), "10s", 1, 86400, false, "10s",
-               "how long purchases come at a --rate"),
     OPTION_ROW("duration", RUN, OPTION_SECONDS, AT(duration_s), "10s", 1, 86400, false, "10s",
                "how long a load whose stock cannot run out lasts"),
     OPTION_ROW("duration", SWEEP, OPTION_SECONDS, AT(duration_s), "2s", 1, 86400, false, "2s",
@@ -234,12 +213,10 @@ static const struct option_row rows[] = {
                "NAME", "what is printed: table, wide, md (Markdown), json or csv (below)"),
     OPTION_ROW("wide", RUN, OPTION_SWITCH, AT(wide), NULL, 0, 0, false, NULL,
                "every column, as --format wide"),
-    OPTION_ROW("fail-if", RUN | SHOP | FAULTS, OPTION_TEXT, AT(fail_if), "", 0, 0, false,
+    OPTION_ROW("fail-if", RUN | FAULTS, OPTION_TEXT, AT(fail_if), "", 0, 0, false,
                "p99>250ms,failed>1%", "exit status 1 when one of these conditions is met (below)"),
     OPTION_ROW("junit", RUN, OPTION_TEXT, AT(junit), "", 0, 0, false, "FILE",
                "write phases, verdicts and --fail-if as JUnit's XML, for a pipeline"),
-    OPTION_ROW("junit", SHOP, OPTION_TEXT, AT(junit), "", 0, 0, false, "FILE",
-               "write claims, the verdict and --fail-if as JUnit's XML, for a pipeline"),
     OPTION_ROW("junit", FAULTS, OPTION_TEXT, AT(junit), "", 0, 0, false, "FILE",
                "write cells, controls and --fail-if as JUnit's XML, for a pipeline"),
     OPTION_ROW("redis", ZOO, OPTION_SECRET, AT(redis), "", 0, 0, true, "URL",
@@ -256,60 +233,8 @@ static const struct option_row rows[] = {
                "wait for Enter before each step, where there is a terminal"),
 };
 
-static const struct option_stop stops[] = {
-    {"--help", OPTIONS_HELP, "print this and exit"},
-    {"-h", OPTIONS_HELP, NULL},
-    {"help", OPTIONS_HELP, NULL},
-    {NULL, 0, NULL},
-};
-
-static const struct option_table table = {.rows = rows,
-                                          .count = sizeof rows / sizeof rows[0],
-                                          .more = &option_table_backends,
-                                          .stops = stops};
-
-static const struct option_command commands[] = {
-    {"run", COMMAND_RUN, "load strategies side by side and say what each promised and kept",
-     options_run_text},
-    {"audit", COMMAND_AUDIT, "say from PostgreSQL's rows whether each product's books agree", NULL},
-    {"sweep", COMMAND_SWEEP, "take one setting through a list of values", options_sweep_text},
-    {"capacity", COMMAND_CAPACITY,
-     "find the highest rate of orders at which a strategy holds an SLO", options_capacity_text},
-    {"report", COMMAND_REPORT,
-     "DIR [DIR...]: make report.html of a run's or a sweep's folder, or compare several",
-     options_report_text},
-    {"record", COMMAND_RECORD, "buy, repeat, cancel and restock, and write down every answer",
-     options_record_text},
-    {"oasis", COMMAND_OASIS, "sell 1,400,000 tickets, at most four a buyer, and count the rows",
-     options_oasis_text},
-    {"faults", COMMAND_FAULTS,
-     "break things while strategies sell, and say who keeps what it promises", options_faults_text},
-    {"check", COMMAND_CHECK, "LEDGER: judge what was recorded against what the database holds",
-     options_check_text},
-    {"shop", COMMAND_SHOP,
-     "TARGET.yaml: load any shop over HTTP as the file says, and judge it by its own books",
-     options_shop_text},
-    {"zoo", COMMAND_ZOO, "[NAME...]: play how an unsafe strategy breaks, step by step",
-     options_zoo_text},
-};
-
-/* In a command's place. */
-static const struct option_stop first_stops[] = {
-    {"--version", OPTIONS_VERSION, "print the version and exit"},
-    {"--help", OPTIONS_HELP, "list the commands and exit; help COMMAND lists its flags"},
-    {"-h", OPTIONS_HELP, NULL},
-    {"help", OPTIONS_HELP, NULL},
-    {NULL, 0, NULL},
-};
-
-const struct option_program options_program = {
-    .name = "seckill-loadtest",
-    .summary = "load seckill servers and audit what they promise",
-    .table = &table,
-    .commands = commands,
-    .commands_count = sizeof commands / sizeof commands[0],
-    .stops = first_stops,
-};
+const struct option_table option_table_loads = {
+    .rows = rows, .count = sizeof rows / sizeof rows[0], .more = &option_table_backends};
 
 const char *scenario_name(enum scenario scenario)
 {
@@ -322,152 +247,6 @@ bool options_use_wrk(const struct options *options)
            options->scenario != SCENARIO_ARTICLES && options->scenario != SCENARIO_UNPAID;
 }
 
-/* What the articles' experiments say themselves. */
-static bool check_articles(const struct options *options, const struct option_given *given,
-                           struct error *error)
-{
-    static const char *const fixed[] = {
-        "strategies", "instances", "connections", "threads", "duration", "stock", "products",
-        "rounds",     "work-ms",   "body",        "wait-ms", "server",   "rate",  "fail-if",
-        "junit",      "header",    "users",       "limit",   "keys"};
-    if (options->scenario != SCENARIO_ARTICLES)
-        return true;
-    for (size_t i = 0; i < given->count; i++) {
-        for (size_t j = 0; j < sizeof fixed / sizeof fixed[0]; j++) {
-            if (strcmp(given->flags[i], fixed[j]) == 0)
-                return error_fail(error,
-                                  "--%s is not for --scenario articles: its experiments are the "
-                                  "articles' own",
-                                  fixed[j]);
-        }
-    }
-    return true;
-}
-
-/* Nothing is run, so nothing that says how can be meant. */
-static bool check_faults(const struct options *options, const struct option_given *given,
-                         struct error *error)
-{
-    static const char *const idle[] = {"strategies", "faults",  "runs",           "short",
-                                       "reproduce",  "stack",   "control-binary", "expect",
-                                       "promised",   "fail-if", "seed",           "server-binary"};
-    for (size_t i = 0; options->join.count > 0 && i < given->count; i++) {
-        for (size_t j = 0; j < sizeof idle / sizeof idle[0]; j++) {
-            if (strcmp(given->flags[i], idle[j]) == 0)
-                return error_fail(error, "--%s is not for --join, which runs nothing", idle[j]);
-        }
-    }
-    return true;
-}
-
-/* What is of a load means nothing where there is none. A name that is empty, as a script's variable
- * may be, is no wish for a load. */
-static bool check_judge(const struct options *options, const struct option_given *given,
-                        struct error *error)
-{
-    static const char *const taken[] = {"judge", "out", "fail-if", "junit"};
-    bool judges = false;
-    for (size_t i = 0; i < given->count; i++)
-        judges = judges || strcmp(given->flags[i], "judge") == 0;
-    for (size_t i = 0; judges && i < given->count; i++) {
-        size_t at = 0;
-        while (at < sizeof taken / sizeof taken[0] && strcmp(given->flags[i], taken[at]) != 0)
-            at++;
-        if (at == sizeof taken / sizeof taken[0])
-            return error_fail(error,
-                              "--%s is for a load, and with --judge nothing is sent: there are "
-                              "--out, --fail-if and --junit",
-                              given->flags[i]);
-    }
-    return !judges || *options->judge || error_fail(error, "--judge: which ledger? Name its file");
-}
-
-/* One that is empty, as a script's variable may be, would judge nothing and pass. */
-static bool check_gates(const struct options *options, const struct option_given *given,
-                        struct error *error)
-{
-    for (size_t i = 0; i < given->count; i++) {
-        const char *flag = given->flags[i];
-        bool is_empty = (strcmp(flag, "fail-if") == 0 && !*options->fail_if) ||
-                        (strcmp(flag, "slo") == 0 && !*options->slo) ||
-                        (strcmp(flag, "junit") == 0 && !*options->junit);
-        if (is_empty)
-            return error_fail(error, "--%s is empty", flag);
-    }
-    return true;
-}
-
-/* A closed loop or an open one. */
-static bool check_shop(const struct options *options, const struct option_given *given,
-                       struct error *error)
-{
-    for (size_t i = 0; i < given->count; i++) {
-        const char *flag = given->flags[i];
-        bool of_a_rate = strcmp(flag, "duration") == 0 || strcmp(flag, "arrivals") == 0 ||
-                         strcmp(flag, "max-lag-ms") == 0;
-        if (of_a_rate && options->rate_per_s == 0)
-            return error_fail(error, "--%s needs a --rate", flag);
-        if (strcmp(flag, "buyers") == 0 && options->rate_per_s > 0)
-            return error_fail(error, "--buyers is a number of purchases: not with a --rate, which "
-                                     "lasts for --duration");
-    }
-    return true;
-}
-
-/* What is no command is not repeated: it may be what a space has cut off a secret. */
-static bool name_command(struct options *options, int number, const char *word, struct error *error)
-{
-    char names[120] = "", meant[NEAREST_TEXT_SIZE];
-    struct nearest nearest = nearest_to(word, strlen(word));
-    for (size_t i = 0; i < options_program.commands_count; i++) {
-        const char *name = commands[i].name;
-        if (strcmp(word, name) == 0)
-            options->command = (enum command)commands[i].command;
-        nearest_offer(&nearest, name);
-        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
-                 i == 0                                    ? ""
-                 : i + 1 == options_program.commands_count ? " and "
-                                                           : ", ",
-                 name);
-    }
-    return options->command ||
-           error_fail(error, "argument %d is no command; there are %s (--help)%s", number, names,
-                      nearest_text(&nearest, "", meant));
-}
-
-static bool find_command(struct options *options, enum options_action *action, int argc,
-                         char **argv, struct error *error)
-{
-    const char *word = argc > 1 ? argv[1] : "";
-    const struct option_stop *stop = option_find_stop(first_stops, word, strlen(word));
-    *action = argc < 2 ? OPTIONS_USAGE : stop ? (enum options_action)stop->number : OPTIONS_GO;
-    if (*action == OPTIONS_HELP && argc > 2) /* help run */
-        return name_command(options, 2, argv[2], error);
-    if (*action != OPTIONS_GO)
-        return true;
-    return name_command(options, 1, word, error);
-}
-
-/* The folders, the ledger, or the names, stand before the flags. */
-static bool take_folders(struct options *out, struct option_line *line, struct error *error)
-{
-    bool one = out->command == COMMAND_CHECK || out->command == COMMAND_SHOP;
-    const char *command = out->command == COMMAND_CHECK  ? "check"
-                          : out->command == COMMAND_SHOP ? "shop"
-                          : out->command == COMMAND_ZOO  ? "zoo"
-                                                         : "report";
-    size_t most = one ? 1 : OPTION_LIST_MAX;
-    for (; line->argc > 0 && line->argv[0][0] != '-'; line->argc--, line->argv++) {
-        if (out->folders.count == most)
-            return error_fail(error, "%s: at most %zu of them", command, most);
-        if (strlen(line->argv[0]) >= sizeof out->folders.items[0])
-            return error_fail(error, "%s: %.40s... is too long a name", command, line->argv[0]);
-        snprintf(out->folders.items[out->folders.count++], sizeof out->folders.items[0], "%s",
-                 line->argv[0]);
-    }
-    return true;
-}
-
 void options_begin(struct options *out)
 {
     *out = (struct options){.body = "",
@@ -477,62 +256,4 @@ void options_begin(struct options *out)
                             .fail_if = "",
                             .junit = "",
                             .keys = ""};
-}
-
-bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,
-                   char *(*environment)(const char *), struct error *error)
-{
-    struct option_given given;
-    char help[16];
-    options_begin(out);
-    *action = OPTIONS_GO;
-    if (!find_command(out, action, argc, argv, error))
-        return false;
-    if (*action != OPTIONS_GO)
-        return true;
-    snprintf(help, sizeof help, "%s --help", argv[1]);
-    struct option_line line = {help, argc - 2, argv + 2, environment};
-    bool takes_files = out->command == COMMAND_REPORT || out->command == COMMAND_CHECK ||
-                       out->command == COMMAND_SHOP;
-    if ((takes_files || out->command == COMMAND_ZOO) && !take_folders(out, &line, error))
-        return false;
-    if (!option_rows_parse(&table, out->command, &line, out, &given, error))
-        return false;
-    if (given.stop) {
-        *action = (enum options_action)given.stop;
-        return true;
-    }
-    if (takes_files && out->folders.count == 0)
-        return error_fail(
-            error, out->command == COMMAND_CHECK ? "check: which ledger? Name its file"
-                   : out->command == COMMAND_SHOP
-                       ? "shop: which one? Name its target file (docs/JUDGING.md#the-target-file)"
-                       : "report: which run? Name the folder of its results.json");
-    if (!check_gates(out, &given, error))
-        return false;
-    if (out->command == COMMAND_SHOP)
-        return check_judge(out, &given, error) && check_shop(out, &given, error);
-    if (takes_files || out->command == COMMAND_ZOO)
-        return true;
-    return options_settle(out, error) && check_articles(out, &given, error) &&
-           check_faults(out, &given, error);
-}
-
-void options_print_help(FILE *to, enum command command)
-{
-    if (!command)
-        fputs("seckill-loadtest COMMAND [flags]\n\n", to);
-    for (size_t i = 0; i < options_program.commands_count; i++) {
-        if (!command)
-            fprintf(to, "  %-6s %s\n", commands[i].name, commands[i].summary);
-        if (commands[i].command != command)
-            continue;
-        fprintf(to, "seckill-loadtest %s: %s\n\n", commands[i].name, commands[i].summary);
-        option_rows_print(to, &table, command);
-        if (commands[i].text)
-            fprintf(to, "\n%s", commands[i].text);
-    }
-    if (!command)
-        fputs("\nseckill-loadtest COMMAND --help lists its flags; --version says which this is.\n",
-              to);
 }

@@ -1,6 +1,7 @@
 /*
- * seckill-loadtest's command line, and what every part of the harness may ask of it. The flags are
- * a table (option_rows.h).
+ * What commands that load servers may ask of the command line, and every part of the harness may
+ * ask of them; what a command takes besides stands with it (commands/line/command_line.h). The
+ * flags are tables (option_rows.h).
  *
  * --admin-token and the addresses of backends may also stand in the environment, as for the server
  * (SECKILL_DATABASE, SECKILL_REDIS, SECKILL_AMQP …), and what is a secret of the server's also in a
@@ -9,7 +10,7 @@
 #ifndef SECKILL_LOADTEST_BASE_OPTIONS_H
 #define SECKILL_LOADTEST_BASE_OPTIONS_H
 
-#include "base/options/option_program.h"
+#include "base/options/option_rows.h"
 #include "loadtest/base/headers.h"
 
 enum command {
@@ -102,11 +103,6 @@ struct options {
     int64_t tickets;                        /* oasis: of all products together */
     const char *system_name;
     int64_t show, exact;
-    /* shop's */
-    int64_t buyers; /* 0: by the stock */
-    int64_t timeout_s;
-    const char *ca_file; /* "": the system's */
-    const char *judge;   /* a ledger; "": none, it loads */
     /* faults's */
     struct option_list faults, expect, join;
     const char *reproduce;      /* "": everything */
@@ -118,14 +114,10 @@ struct options {
     bool step;
 };
 
-/* False with a text that names the flag and what it takes. `environment` looks a variable up. */
-bool options_parse(struct options *out, enum options_action *action, int argc, char **argv,
-                   char *(*environment)(const char *), struct error *error);
-
 /* Backends, what started servers are, where files go: for whatever loads servers. */
 extern const struct option_table option_table_backends;
-
-extern const struct option_program options_program;
+/* The flags of commands that have no table of their own, and behind them the backends. */
+extern const struct option_table option_table_loads;
 
 /* For whoever has a table of his own: the options before any flag, and what is to be said of them
  * together. */
@@ -135,8 +127,6 @@ bool options_settle(struct options *options, struct error *error);
 /* ", 200 users of at most 2 units each, 5% sent again", for a line above results; "" when there is
  * nothing to say of who gives the orders. */
 void options_buyers_text(const struct options *options, char *out, size_t size);
-
-void options_print_help(FILE *to, enum command command); /* 0: the commands alone */
 
 /* Whether wrk makes the load; else a generator of the harness's own does. */
 bool options_use_wrk(const struct options *options);

@@ -2,7 +2,7 @@
 #ifndef SECKILL_LOADTEST_COMMANDS_COMMANDS_H
 #define SECKILL_LOADTEST_COMMANDS_COMMANDS_H
 
-#include "loadtest/base/options.h"
+#include "loadtest/commands/line/command_line.h"
 
 int command_run(struct options *options);
 /* run --scenario unpaid */
@@ -16,6 +16,6 @@ int command_oasis(const struct options *options);
 int command_faults(const struct options *options);
 int command_check(const struct options *options);
 int command_zoo(const struct options *options);
-int command_shop(const struct options *options);
+int command_shop(const struct shop_options *options);
 
 #endif

@@ -1,6 +1,6 @@
 /* seckill-pages FORM PROGRAM: prints a man page, or a shell's completion. The build runs it; it is
  * not installed. */
-#include "loadtest/base/options.h"
+#include "loadtest/commands/line/command_line.h"
 #include "pages/pages.h"
 #include "settings/settings.h"
 

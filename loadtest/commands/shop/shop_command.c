@@ -28,7 +28,7 @@ static void show(void *context, size_t answered)
 }
 
 struct shop_run {
-    const struct options *options; /* borrowed */
+    const struct shop_options *options; /* borrowed */
     struct target target;
     struct thresholds fail_if;
     struct junit junit; /* owned */
@@ -82,11 +82,11 @@ static bool hold(struct shop_run *run, const struct sale_plan *plan, int *status
 
 static bool sell(struct shop_run *run, int *status, struct error *error)
 {
-    const struct options *options = run->options;
+    const struct shop_options *options = run->options;
     char folder[1024];
     bool made = false;
     if (!client_allow(options->connections, error) ||
-        !files_make_folder(options->out, folder, sizeof folder, &made, error))
+        !files_make_folder(options->shared.out, folder, sizeof folder, &made, error))
         return false;
     const struct sale_plan plan = {
         .target = &run->target,
@@ -98,7 +98,7 @@ static bool sell(struct shop_run *run, int *status, struct error *error)
         .duration_us = options->duration_s * CLOCK_US_PER_S,
         .arrivals = options->arrivals,
         .max_lag_ms = options->max_lag_ms,
-        .seed = options->seed,
+        .seed = options->shared.seed,
         .tick = terminal_rewrites(stderr) ? show : NULL,
         .context = &run->target,
     };
@@ -108,13 +108,13 @@ static bool sell(struct shop_run *run, int *status, struct error *error)
 /* No folder is made for a ledger that is refused. */
 static bool judge_again(struct shop_run *run, int *status, struct error *error)
 {
-    const struct options *options = run->options;
+    const struct shop_options *options = run->options;
     struct sale_plan plan = {.target = &run->target};
     struct sale sale;
     char folder[1024];
     bool made = false;
     bool good = sale_judge_again(options->judge, &plan, &sale, error) &&
-                files_make_folder(options->out, folder, sizeof folder, &made, error);
+                files_make_folder(options->shared.out, folder, sizeof folder, &made, error);
     if (good) {
         plan.folder = folder;
         printf("Judged again by %s; nothing was sent.\n\n", options->judge);
@@ -144,11 +144,11 @@ static bool check_ca_file(const char *path, struct error *error)
 
 static bool begin(struct shop_run *run, struct error *error)
 {
-    const struct options *options = run->options;
+    const struct shop_options *options = run->options;
     const char *missing[THRESHOLD_MEASURES];
     if (*options->ca_file && !check_ca_file(options->ca_file, error))
         return false;
-    if (!target_read(options->folders.items[0], &run->target, error))
+    if (!target_read(options->shared.folders.items[0], &run->target, error))
         return false;
     sale_missing(&run->target, missing);
     return thresholds_are_measured("fail-if", &run->fail_if, missing, error);
@@ -166,7 +166,7 @@ static bool write_junit(struct shop_run *run, const char *ended, struct error *e
     return junit_close(&run->junit, "seckill-loadtest shop", error);
 }
 
-int command_shop(const struct options *options)
+int command_shop(const struct shop_options *options)
 {
     struct shop_run run = {.options = options};
     struct error error;

@@ -2,11 +2,12 @@
  * why. */
 #include "lib/t.h"
 
-#include "loadtest/base/options.h"
+#include "loadtest/commands/line/command_line.h"
 
 #include <string.h>
 
-static struct options options;
+static union command_options all;
+#define options all.shop
 static struct error error;
 
 static char *no_environment(const char *name)
@@ -26,30 +27,30 @@ static bool parse(const char *text)
     for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
         argv[argc++] = word;
     error.text[0] = '\0';
-    return options_parse(&options, &action, argc, argv, no_environment, &error);
+    return command_line_parse(&all, &action, argc, argv, no_environment, &error);
 }
 
 static void takes(const char *text)
 {
     if (!parse(text))
         fail_msg("'%s': %s", text, error.text);
-    assert_int_equal(options.command, COMMAND_SHOP);
+    assert_int_equal(options.shared.command, COMMAND_SHOP);
 }
 
 static void a_target_is_enough(void **state)
 {
     (void)state;
     takes("shop out/shop.yaml");
-    assert_int_equal(options.folders.count, 1);
-    assert_string_equal(options.folders.items[0], "out/shop.yaml");
+    assert_int_equal(options.shared.folders.count, 1);
+    assert_string_equal(options.shared.folders.items[0], "out/shop.yaml");
     assert_int_equal(options.connections, 64);
     assert_int_equal(options.buyers, 0);
     assert_int_equal(options.rate_per_s, 0);
     assert_int_equal(options.timeout_s, 30);
-    assert_int_equal(options.seed, 1);
+    assert_int_equal(options.shared.seed, 1);
     assert_string_equal(options.ca_file, "");
     assert_string_equal(options.judge, "");
-    assert_string_equal(options.out, "");
+    assert_string_equal(options.shared.out, "");
     assert_string_equal(options.fail_if, "");
     assert_string_equal(options.junit, "");
 }
@@ -62,7 +63,7 @@ static void a_closed_loop_is_read(void **state)
     assert_int_equal(options.connections, 3);
     assert_int_equal(options.timeout_s, 60);
     assert_string_equal(options.ca_file, "c.pem");
-    assert_int_equal(options.seed, 4);
+    assert_int_equal(options.shared.seed, 4);
 }
 
 static void an_open_loop_is_read(void **state)
@@ -84,7 +85,7 @@ static void a_ledger_to_judge_is_read(void **state)
     assert_string_equal(options.judge, "b");
     takes("shop a --out c --judge=b --fail-if p99>1s --junit d");
     assert_string_equal(options.judge, "b");
-    assert_string_equal(options.out, "c");
+    assert_string_equal(options.shared.out, "c");
     assert_string_equal(options.fail_if, "p99>1s");
     assert_string_equal(options.junit, "d");
 }

@@ -2,7 +2,7 @@
 #include "lib/t.h"
 
 #include "bench/flags.h"
-#include "loadtest/base/options.h"
+#include "loadtest/commands/line/command_line.h"
 #include "loadtest/commands/sweep/sweep_plan.h"
 #include "settings/settings.h"
 
@@ -29,7 +29,8 @@ static char *redis_in_a_file(const char *name)
     return strcmp(name, "SECKILL_REDIS_FILE") == 0 ? redis_file : NULL;
 }
 
-static struct options options;
+static union command_options all;
+#define options all.shared
 static enum options_action action;
 static struct error error;
 
@@ -59,7 +60,7 @@ static bool parse(const char *text, char *(*environment)(const char *))
 {
     static char program[] = "seckill-loadtest";
     struct command_line *line = split(program, text);
-    return options_parse(&options, &action, line->argc, line->argv, environment, &error);
+    return command_line_parse(&all, &action, line->argc, line->argv, environment, &error);
 }
 
 static void defaults(void **state)

@@ -1,7 +1,7 @@
 /* Man pages and completion against the option tables: every option is there, and no other. */
 #include "lib/t.h"
 
-#include "loadtest/base/options.h"
+#include "loadtest/commands/line/command_line.h"
 #include "pages/pages.h"
 #include "settings/settings.h"
 

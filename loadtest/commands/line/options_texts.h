@@ -2,8 +2,8 @@
  * What `seckill-loadtest COMMAND --help` says below the command's flags: words, verdicts, exit
  * statuses. The man page has them too.
  */
-#ifndef SECKILL_LOADTEST_BASE_OPTIONS_TEXTS_H
-#define SECKILL_LOADTEST_BASE_OPTIONS_TEXTS_H
+#ifndef SECKILL_LOADTEST_COMMANDS_OPTIONS_TEXTS_H
+#define SECKILL_LOADTEST_COMMANDS_OPTIONS_TEXTS_H
 
 extern const char options_run_text[];
 extern const char options_sweep_text[];

@@ -1,5 +1,5 @@
 /* See options_texts.h. */
-#include "loadtest/base/options_texts.h"
+#include "loadtest/commands/line/options_texts.h"
 
 const char options_run_text[] =
     "Scenarios\n"

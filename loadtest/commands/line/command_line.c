@@ -1,0 +1,248 @@
+/* See command_line.h. */
+#include "loadtest/commands/line/command_line.h"
+
+#include "base/options/nearest.h"
+#include "loadtest/commands/line/options_texts.h"
+
+#include <string.h>
+
+static const struct option_stop stops[] = {
+    {"--help", OPTIONS_HELP, "print this and exit"},
+    {"-h", OPTIONS_HELP, NULL},
+    {"help", OPTIONS_HELP, NULL},
+    {NULL, 0, NULL},
+};
+
+/* The flags of all commands: each command's table leads to the next. */
+static const struct option_table table = {.more = &option_table_shop, .stops = stops};
+
+static const struct option_command commands[] = {
+    {"run", COMMAND_RUN, "load strategies side by side and say what each promised and kept",
+     options_run_text},
+    {"audit", COMMAND_AUDIT, "say from PostgreSQL's rows whether each product's books agree", NULL},
+    {"sweep", COMMAND_SWEEP, "take one setting through a list of values", options_sweep_text},
+    {"capacity", COMMAND_CAPACITY,
+     "find the highest rate of orders at which a strategy holds an SLO", options_capacity_text},
+    {"report", COMMAND_REPORT,
+     "DIR [DIR...]: make report.html of a run's or a sweep's folder, or compare several",
+     options_report_text},
+    {"record", COMMAND_RECORD, "buy, repeat, cancel and restock, and write down every answer",
+     options_record_text},
+    {"oasis", COMMAND_OASIS, "sell 1,400,000 tickets, at most four a buyer, and count the rows",
+     options_oasis_text},
+    {"faults", COMMAND_FAULTS,
+     "break things while strategies sell, and say who keeps what it promises", options_faults_text},
+    {"check", COMMAND_CHECK, "LEDGER: judge what was recorded against what the database holds",
+     options_check_text},
+    {"shop", COMMAND_SHOP,
+     "TARGET.yaml: load any shop over HTTP as the file says, and judge it by its own books",
+     options_shop_text},
+    {"zoo", COMMAND_ZOO, "[NAME...]: play how an unsafe strategy breaks, step by step",
+     options_zoo_text},
+};
+
+/* In a command's place. */
+static const struct option_stop first_stops[] = {
+    {"--version", OPTIONS_VERSION, "print the version and exit"},
+    {"--help", OPTIONS_HELP, "list the commands and exit; help COMMAND lists its flags"},
+    {"-h", OPTIONS_HELP, NULL},
+    {"help", OPTIONS_HELP, NULL},
+    {NULL, 0, NULL},
+};
+
+const struct option_program options_program = {
+    .name = "seckill-loadtest",
+    .summary = "load seckill servers and audit what they promise",
+    .table = &table,
+    .commands = commands,
+    .commands_count = sizeof commands / sizeof commands[0],
+    .stops = first_stops,
+};
+
+/* What the articles' experiments say themselves. */
+static bool check_articles(const struct options *options, const struct option_given *given,
+                           struct error *error)
+{
+    static const char *const fixed[] = {
+        "strategies", "instances", "connections", "threads", "duration", "stock", "products",
+        "rounds",     "work-ms",   "body",        "wait-ms", "server",   "rate",  "fail-if",
+        "junit",      "header",    "users",       "limit",   "keys"};
+    if (options->scenario != SCENARIO_ARTICLES)
+        return true;
+    for (size_t i = 0; i < given->count; i++) {
+        for (size_t j = 0; j < sizeof fixed / sizeof fixed[0]; j++) {
+            if (strcmp(given->flags[i], fixed[j]) == 0)
+                return error_fail(error,
+                                  "--%s is not for --scenario articles: its experiments are the "
+                                  "articles' own",
+                                  fixed[j]);
+        }
+    }
+    return true;
+}
+
+/* Nothing is run, so nothing that says how can be meant. */
+static bool check_faults(const struct options *options, const struct option_given *given,
+                         struct error *error)
+{
+    static const char *const idle[] = {"strategies", "faults",  "runs",           "short",
+                                       "reproduce",  "stack",   "control-binary", "expect",
+                                       "promised",   "fail-if", "seed",           "server-binary"};
+    for (size_t i = 0; options->join.count > 0 && i < given->count; i++) {
+        for (size_t j = 0; j < sizeof idle / sizeof idle[0]; j++) {
+            if (strcmp(given->flags[i], idle[j]) == 0)
+                return error_fail(error, "--%s is not for --join, which runs nothing", idle[j]);
+        }
+    }
+    return true;
+}
+
+/* One that is empty, as a script's variable may be, would judge nothing and pass. */
+static bool check_gates(const struct option_given *given, struct error *error)
+{
+    for (size_t i = 0; i < given->count; i++) {
+        const char *flag = given->flags[i];
+        bool is_gate =
+            strcmp(flag, "fail-if") == 0 || strcmp(flag, "slo") == 0 || strcmp(flag, "junit") == 0;
+        if (is_gate && !*given->texts[i])
+            return error_fail(error, "--%s is empty", flag);
+    }
+    return true;
+}
+
+/* What is no command is not repeated: it may be what a space has cut off a secret. */
+static bool name_command(struct options *options, int number, const char *word, struct error *error)
+{
+    char names[120] = "", meant[NEAREST_TEXT_SIZE];
+    struct nearest nearest = nearest_to(word, strlen(word));
+    for (size_t i = 0; i < options_program.commands_count; i++) {
+        const char *name = commands[i].name;
+        if (strcmp(word, name) == 0)
+            options->command = (enum command)commands[i].command;
+        nearest_offer(&nearest, name);
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                 i == 0                                    ? ""
+                 : i + 1 == options_program.commands_count ? " and "
+                                                           : ", ",
+                 name);
+    }
+    return options->command ||
+           error_fail(error, "argument %d is no command; there are %s (--help)%s", number, names,
+                      nearest_text(&nearest, "", meant));
+}
+
+static bool find_command(struct options *options, enum options_action *action, int argc,
+                         char **argv, struct error *error)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    const struct option_stop *stop = option_find_stop(first_stops, word, strlen(word));
+    *action = argc < 2 ? OPTIONS_USAGE : stop ? (enum options_action)stop->number : OPTIONS_GO;
+    if (*action == OPTIONS_HELP && argc > 2) /* help run */
+        return name_command(options, 2, argv[2], error);
+    if (*action != OPTIONS_GO)
+        return true;
+    return name_command(options, 1, word, error);
+}
+
+/* What stands behind a command's name, before the flags. */
+struct words {
+    const char *command;
+    size_t most;         /* 0: nothing stands there */
+    const char *missing; /* when none does; NULL: that is allowed */
+};
+
+static struct words words_of(enum command command)
+{
+    switch (command) {
+    case COMMAND_CHECK:
+        return (struct words){"check", 1, "check: which ledger? Name its file"};
+    case COMMAND_SHOP:
+        return (struct words){
+            "shop", 1, "shop: which one? Name its target file (docs/JUDGING.md#the-target-file)"};
+    case COMMAND_REPORT:
+        return (struct words){"report", OPTION_LIST_MAX,
+                              "report: which run? Name the folder of its results.json"};
+    case COMMAND_ZOO:
+        return (struct words){"zoo", OPTION_LIST_MAX, NULL};
+    default:
+        return (struct words){.most = 0};
+    }
+}
+
+static bool take_words(struct option_list *out, const struct words *words, struct option_line *line,
+                       struct error *error)
+{
+    for (; words->most > 0 && line->argc > 0 && line->argv[0][0] != '-';
+         line->argc--, line->argv++) {
+        if (out->count == words->most)
+            return error_fail(error, "%s: at most %zu of them", words->command, words->most);
+        if (strlen(line->argv[0]) >= sizeof out->items[0])
+            return error_fail(error, "%s: %.40s... is too long a name", words->command,
+                              line->argv[0]);
+        snprintf(out->items[out->count++], sizeof out->items[0], "%s", line->argv[0]);
+    }
+    return true;
+}
+
+/* What is to be said of a command's options together. */
+static bool settle(union command_options *out, const struct option_given *given,
+                   struct error *error)
+{
+    switch (out->shared.command) {
+    case COMMAND_SHOP:
+        return shop_options_settle(&out->shop, given, error);
+    case COMMAND_CHECK:
+    case COMMAND_REPORT:
+    case COMMAND_ZOO:
+        return true;
+    default:
+        return options_settle(&out->shared, error) && check_articles(&out->shared, given, error) &&
+               check_faults(&out->shared, given, error);
+    }
+}
+
+bool command_line_parse(union command_options *out, enum options_action *action, int argc,
+                        char **argv, char *(*environment)(const char *), struct error *error)
+{
+    struct option_given given;
+    char help[16];
+    memset(out, 0, sizeof *out);
+    options_begin(&out->shared);
+    *action = OPTIONS_GO;
+    if (!find_command(&out->shared, action, argc, argv, error))
+        return false;
+    if (*action != OPTIONS_GO)
+        return true;
+    snprintf(help, sizeof help, "%s --help", argv[1]);
+    struct option_line line = {help, argc - 2, argv + 2, environment};
+    const struct words words = words_of(out->shared.command);
+    if (!take_words(&out->shared.folders, &words, &line, error) ||
+        !option_rows_parse(&table, out->shared.command, &line, out, &given, error))
+        return false;
+    if (given.stop) {
+        *action = (enum options_action)given.stop;
+        return true;
+    }
+    if (words.missing && out->shared.folders.count == 0)
+        return error_fail(error, "%s", words.missing);
+    return check_gates(&given, error) && settle(out, &given, error);
+}
+
+void command_line_print_help(FILE *to, enum command command)
+{
+    if (!command)
+        fputs("seckill-loadtest COMMAND [flags]\n\n", to);
+    for (size_t i = 0; i < options_program.commands_count; i++) {
+        if (!command)
+            fprintf(to, "  %-6s %s\n", commands[i].name, commands[i].summary);
+        if (commands[i].command != command)
+            continue;
+        fprintf(to, "seckill-loadtest %s: %s\n\n", commands[i].name, commands[i].summary);
+        option_rows_print(to, &table, command);
+        if (commands[i].text)
+            fprintf(to, "\n%s", commands[i].text);
+    }
+    if (!command)
+        fputs("\nseckill-loadtest COMMAND --help lists its flags; --version says which this is.\n",
+              to);
+}
