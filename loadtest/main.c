@@ -16,7 +16,7 @@ static int run(union command_options *all)
         return options->scenario == SCENARIO_UNPAID ? command_unpaid(options)
                                                     : command_run(options);
     case COMMAND_AUDIT:
-        return command_audit(options);
+        return command_audit(&all->audit);
     case COMMAND_REPORT:
         return command_report(options);
     case COMMAND_SWEEP:
@@ -24,7 +24,7 @@ static int run(union command_options *all)
     case COMMAND_CAPACITY:
         return command_capacity(options);
     case COMMAND_CHECK:
-        return command_check(options);
+        return command_check(&all->check);
     case COMMAND_FAULTS:
         return command_faults(options);
     case COMMAND_RECORD:

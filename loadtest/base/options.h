@@ -70,7 +70,6 @@ struct options {
     char headers[HEADERS_SIZE]; /* the same as lines of a request */
     int64_t seed;
     int64_t first_product;
-    int64_t product; /* audit: 0 = all */
     const char *database;
     const char *schema; /* of the servers' tables, not quoted */
     const char *redis;
@@ -102,7 +101,6 @@ struct options {
     int64_t holds, hold_s, paid, paid_late; /* record's: percents, and seconds */
     int64_t tickets;                        /* oasis: of all products together */
     const char *system_name;
-    int64_t show, exact;
     /* faults's */
     struct option_list faults, expect, join;
     const char *reproduce;      /* "": everything */

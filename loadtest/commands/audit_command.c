@@ -43,10 +43,11 @@ static void list(void *context, const struct witness_product *product)
     print_row(name, &product->audit);
 }
 
-int command_audit(const struct options *options)
+int command_audit(const struct audit_options *options)
 {
     struct error error;
-    struct witness *witness = witness_create(options->database, options->schema, &error);
+    struct witness *witness =
+        witness_create(options->shared.database, options->shared.schema, &error);
     if (!witness)
         return process_fail(error.text);
     int64_t first = options->product ? options->product : INT64_MIN;

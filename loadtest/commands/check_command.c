@@ -13,7 +13,7 @@
 enum { EXACT_BUDGET = 200000 };
 
 static int judge(const struct ledger *ledger, const struct rows *rows,
-                 const struct options *options)
+                 const struct check_options *options)
 {
     static const int statuses[] = {
         [CHECK_CLEAN] = 0, [CHECK_VIOLATED] = 1, [CHECK_PROVED_NOTHING] = 2};
@@ -28,20 +28,20 @@ static int judge(const struct ledger *ledger, const struct rows *rows,
     return status;
 }
 
-int command_check(const struct options *options)
+int command_check(const struct check_options *options)
 {
     struct ledger ledger;
     struct rows rows = {0};
     struct error error;
-    if (!ledger_read_file(&ledger, options->folders.items[0], &error))
+    if (!ledger_read_file(&ledger, options->shared.folders.items[0], &error))
         return process_fail(error.text);
     const struct redis_place place = {.locks = options->redis,
                                       .stock = options->stock_redis,
                                       .system_name = options->system_name};
-    int status =
-        redis_look_and_read(&rows, &ledger, &place, options->database, options->schema, &error)
-            ? judge(&ledger, &rows, options)
-            : process_fail(error.text);
+    int status = redis_look_and_read(&rows, &ledger, &place, options->shared.database,
+                                     options->shared.schema, &error)
+                     ? judge(&ledger, &rows, options)
+                     : process_fail(error.text);
     rows_fini(&rows);
     ledger_fini(&ledger);
     return status;

@@ -7,14 +7,14 @@
 int command_run(struct options *options);
 /* run --scenario unpaid */
 int command_unpaid(const struct options *options);
-int command_audit(const struct options *options);
+int command_audit(const struct audit_options *options);
 int command_sweep(const struct options *options);
 int command_capacity(const struct options *options);
 int command_report(const struct options *options);
 int command_record(const struct options *options);
 int command_oasis(const struct options *options);
 int command_faults(const struct options *options);
-int command_check(const struct options *options);
+int command_check(const struct check_options *options);
 int command_zoo(const struct options *options);
 int command_shop(const struct shop_options *options);
 

@@ -191,6 +191,7 @@ static bool settle(union command_options *out, const struct option_given *given,
     switch (out->shared.command) {
     case COMMAND_SHOP:
         return shop_options_settle(&out->shop, given, error);
+    case COMMAND_AUDIT:
     case COMMAND_CHECK:
     case COMMAND_REPORT:
     case COMMAND_ZOO:

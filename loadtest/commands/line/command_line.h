@@ -8,11 +8,15 @@
 #define SECKILL_LOADTEST_COMMANDS_COMMAND_LINE_H
 
 #include "base/options/option_program.h"
+#include "loadtest/commands/line/audit_options.h"
+#include "loadtest/commands/line/check_options.h"
 #include "loadtest/commands/shop/shop_options.h"
 
 /* The one that shared.command says. */
 union command_options {
     struct options shared;
+    struct audit_options audit;
+    struct check_options check;
     struct shop_options shop;
 };
 

@@ -127,8 +127,8 @@ static void a_ledger_is_named(void **state)
     assert_int_equal(options.command, COMMAND_CHECK);
     assert_string_equal(options.folders.items[0], "out/ledger.jsonl");
     assert_string_equal(options.schema, "sold");
-    assert_int_equal(options.show, 9);
-    assert_int_equal(options.exact, 200);
+    assert_int_equal(all.check.show, 9);
+    assert_int_equal(all.check.exact, 200);
     assert_false(parse("check", no_environment));
     assert_non_null(strstr(error.text, "which ledger"));
     assert_false(parse("check one two", no_environment));
