@@ -26,7 +26,7 @@ static int run(union command_options *all)
     case COMMAND_CHECK:
         return command_check(&all->check);
     case COMMAND_FAULTS:
-        return command_faults(options);
+        return command_faults(&all->faults);
     case COMMAND_RECORD:
         return command_record(options);
     case COMMAND_OASIS:

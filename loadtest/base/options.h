@@ -101,13 +101,6 @@ struct options {
     int64_t holds, hold_s, paid, paid_late; /* record's: percents, and seconds */
     int64_t tickets;                        /* oasis: of all products together */
     const char *system_name;
-    /* faults's */
-    struct option_list faults, expect, join;
-    const char *reproduce;      /* "": everything */
-    const char *control_binary; /* "": the servers' own */
-    const char *stack;          /* the words that kill and start a private backend; "": none */
-    int64_t runs;
-    bool short_form, promised;
     enum options_zoo_format zoo_format;
     bool step;
 };

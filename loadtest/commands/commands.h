@@ -13,7 +13,7 @@ int command_capacity(const struct options *options);
 int command_report(const struct options *options);
 int command_record(const struct options *options);
 int command_oasis(const struct options *options);
-int command_faults(const struct options *options);
+int command_faults(const struct faults_options *options);
 int command_check(const struct check_options *options);
 int command_zoo(const struct options *options);
 int command_shop(const struct shop_options *options);

@@ -52,6 +52,7 @@ struct fault_site {
     const struct options *options; /* borrowed: as the servers were started */
     const char *redis;             /* borrowed: the real one, where the servers have a relay */
     const char *binary;            /* borrowed */
+    const char *stack;             /* borrowed: --stack */
     const struct api_strategy *strategy; /* borrowed */
     struct instance *instances;          /* borrowed */
     size_t count;

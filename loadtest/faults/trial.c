@@ -132,6 +132,7 @@ static bool set_up(struct trial *trial, struct error *error)
     trial->site = (struct fault_site){.options = &trial->options,
                                       .redis = trial->plan->options->redis,
                                       .binary = trial->plan->binary,
+                                      .stack = trial->plan->stack,
                                       .strategy = trial->plan->strategy,
                                       .instances = trial->instances,
                                       .count = INSTANCES,

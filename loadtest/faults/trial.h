@@ -22,6 +22,7 @@ struct trial_plan {
     const struct api_strategy *strategy;
     const struct fault_control *control; /* NULL: the strategy as it is */
     const char *binary, *folder;
+    const char *stack; /* --stack */
     int64_t seed;
 };
 

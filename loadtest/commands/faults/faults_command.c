@@ -38,35 +38,35 @@ static bool is_enough(const struct cell *cell, int64_t runs, int64_t made)
     return (int64_t)cell->runs >= runs;
 }
 
-/* A release has no test's strategies. */
-static const char *server_of(const struct harness *harness, const struct cell *cell)
-{
-    bool other = cell->control && cell->control->needs_failpoints;
-    return other && *harness->options->control_binary ? harness->options->control_binary
-                                                      : harness->binary;
-}
-
 /* Everything that a run adds to. */
 struct faults_run {
+    const struct faults_options *options; /* borrowed */
     struct harness harness;
     struct matrix matrix; /* owned: cells */
     struct faults_gate gate;
 };
 
+/* A release has no test's strategies. */
+static const char *server_of(const struct faults_run *run, const struct cell *cell)
+{
+    bool other = cell->control && cell->control->needs_failpoints;
+    return other && *run->options->control_binary ? run->options->control_binary
+                                                  : run->harness.binary;
+}
+
 static bool run_cell(struct faults_run *run, struct cell *cell, struct error *error)
 {
-    const struct harness *harness = &run->harness;
     const struct matrix *matrix = &run->matrix;
-    const struct options *options = harness->options;
     int64_t made = 0;
     while (!is_enough(cell, matrix->runs, made)) {
         struct trial_result result;
-        const struct trial_plan plan = {.options = options,
+        const struct trial_plan plan = {.options = &run->options->shared,
                                         .fault = cell->fault,
                                         .strategy = &cell->strategy,
                                         .control = cell->control,
-                                        .binary = server_of(harness, cell),
-                                        .folder = harness->folder,
+                                        .binary = server_of(run, cell),
+                                        .folder = run->harness.folder,
+                                        .stack = run->options->stack,
                                         .seed = matrix->seed + made++};
         if (!trial_run(&plan, &result, error))
             return error_prefix(error, "%s/%s", cell->strategy.name, cell->fault->name);
@@ -92,10 +92,11 @@ static bool run_cells(struct faults_run *run, struct error *error)
 }
 
 /* What strategies there are, the servers say. */
-static bool prepare(struct harness *harness, struct matrix *matrix, struct error *error)
+static bool prepare(struct faults_run *run, struct error *error)
 {
-    return harness_open_fleet(harness, 1, error) && faults_plan_make(matrix, harness, error) &&
-           harness_close_fleet(harness, error);
+    return harness_open_fleet(&run->harness, 1, error) &&
+           faults_plan_make(&run->matrix, run->options, &run->harness, error) &&
+           harness_close_fleet(&run->harness, error);
 }
 
 /* `made_on` is taken. */
@@ -119,7 +120,7 @@ static int close_gate(struct faults_gate *gate, int status)
 }
 
 /* What was made before; nothing is started. */
-static int join(const struct options *options)
+static int join(const struct faults_options *options)
 {
     struct matrix matrix = {.count = 0};
     struct faults_gate gate = {.count = 0};
@@ -130,7 +131,8 @@ static int join(const struct options *options)
     int status = 2;
     bool joined = faults_gate_open(&gate, options, &error) &&
                   faults_join(&options->join, &matrix, &made_on, &error);
-    if (joined && files_make_folder(options->out, folder, sizeof folder, &made_folder, &error)) {
+    if (joined &&
+        files_make_folder(options->shared.out, folder, sizeof folder, &made_folder, &error)) {
         status = report(&matrix, &gate, folder, json_incref(made_on));
         faults_gate_add_cases(&gate, &matrix, NULL);
     } else {
@@ -142,7 +144,7 @@ static int join(const struct options *options)
     return status;
 }
 
-int command_faults(const struct options *options)
+int command_faults(const struct faults_options *options)
 {
     if (options->join.count > 0)
         return join(options);
@@ -150,11 +152,11 @@ int command_faults(const struct options *options)
     struct error error = {.text = ""};
     if (!run)
         return process_fail("out of memory");
-    printf("seed %" PRId64 "\n", options->seed);
+    run->options = options;
+    printf("seed %" PRId64 "\n", options->shared.seed);
     fflush(stdout);
     bool begun = faults_gate_open(&run->gate, options, &error) &&
-                 harness_init(&run->harness, options, &error) &&
-                 prepare(&run->harness, &run->matrix, &error);
+                 harness_init(&run->harness, &options->shared, &error) && prepare(run, &error);
     if (*options->reproduce)
         run->matrix.runs = 1;
     bool made = begun && run_cells(run, &error);
@@ -170,7 +172,7 @@ int command_faults(const struct options *options)
         run->matrix.count = 0;
     faults_gate_add_cases(&run->gate, &run->matrix, made ? NULL : error.text);
     status = close_gate(&run->gate, status);
-    printf("seed %" PRId64 "\n", options->seed);
+    printf("seed %" PRId64 "\n", options->shared.seed);
     free(run->matrix.cells);
     harness_fini(&run->harness);
     free(run);

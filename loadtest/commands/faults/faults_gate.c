@@ -4,7 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-bool faults_gate_open(struct faults_gate *gate, const struct options *options, struct error *error)
+bool faults_gate_open(struct faults_gate *gate, const struct faults_options *options,
+                      struct error *error)
 {
     return (!*options->fail_if ||
             thresholds_parse("fail-if", options->fail_if, &gate->fail_if, error)) &&

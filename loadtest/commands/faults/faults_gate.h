@@ -5,6 +5,7 @@
 #ifndef SECKILL_LOADTEST_COMMANDS_FAULTS_FAULTS_GATE_H
 #define SECKILL_LOADTEST_COMMANDS_FAULTS_FAULTS_GATE_H
 
+#include "loadtest/commands/faults/faults_options.h"
 #include "loadtest/faults/matrix.h"
 #include "loadtest/report/pipeline/gate.h"
 
@@ -17,7 +18,8 @@ struct faults_gate {
 };
 
 /* --fail-if and --junit, before anything is started. */
-bool faults_gate_open(struct faults_gate *gate, const struct options *options, struct error *error);
+bool faults_gate_open(struct faults_gate *gate, const struct faults_options *options,
+                      struct error *error);
 
 /* A run of a cell, when it counts. False: out of memory. */
 bool faults_gate_add(struct faults_gate *gate, const struct cell *cell,

@@ -19,6 +19,12 @@ static const char *const short_cells[] = {"redis-token/stall",   "redis-fenced/s
                                           "redis-queue/reply",   "control-guess-commit/commit",
                                           "conditional/commit",  "batch/commit"};
 
+/* What a matrix is made by. */
+struct making {
+    const struct harness *harness;
+    const struct faults_options *options;
+};
+
 /* A row of the matrix: a strategy that the servers offer, or a control that they do not. */
 struct row {
     struct api_strategy strategy;
@@ -37,15 +43,15 @@ static struct row row_of_control(const struct fault_control *control)
 }
 
 /* Whether there is a server that has it. They look at the query before the body, which is none. */
-static bool can_run(const struct harness *harness, const struct fault_control *control)
+static bool can_run(const struct making *by, const struct fault_control *control)
 {
     char path[100];
     struct api_answer answer;
     struct error ignored;
-    if (!control || !control->needs_failpoints || *harness->options->control_binary)
+    if (!control || !control->needs_failpoints || *by->options->control_binary)
         return true;
     http_request_order_target(path, sizeof path, control->strategy, "");
-    return api_post(harness->api, harness->fleet.urls[0], path, "", &answer, &ignored) &&
+    return api_post(by->harness->api, by->harness->fleet.urls[0], path, "", &answer, &ignored) &&
            strcmp(answer.code, "unknown_strategy") != 0;
 }
 
@@ -102,25 +108,25 @@ static bool split(const struct harness *harness, const char *name, const char *f
     return *fault != NULL;
 }
 
-static bool reproduce(struct matrix *matrix, const struct harness *harness, struct error *error)
+static bool reproduce(struct matrix *matrix, const struct making *by, struct error *error)
 {
     struct row row;
     const struct fault *fault = NULL;
-    if (!split(harness, harness->options->reproduce, "--reproduce", &row, &fault, error))
+    if (!split(by->harness, by->options->reproduce, "--reproduce", &row, &fault, error))
         return false;
-    if (!can_run(harness, row.control))
+    if (!can_run(by, row.control))
         return error_fail(error, "%s: %s", row.strategy.name, needed);
     return add_cell(matrix, fault, &row, error);
 }
 
-static bool add_short(struct matrix *matrix, const struct harness *harness, struct error *error)
+static bool add_short(struct matrix *matrix, const struct making *by, struct error *error)
 {
     for (size_t i = 0; i < sizeof short_cells / sizeof short_cells[0]; i++) {
         struct row row;
         const struct fault *fault = NULL;
-        if (!split(harness, short_cells[i], "--short", &row, &fault, error))
+        if (!split(by->harness, short_cells[i], "--short", &row, &fault, error))
             return false;
-        if (!can_run(harness, row.control))
+        if (!can_run(by, row.control))
             say_left_out(row.strategy.name, needed);
         else if (!add_cell(matrix, fault, &row, error))
             return false;
@@ -133,7 +139,7 @@ static bool is_all(const struct option_list *list)
     return list->count == 1 && strcmp(list->items[0], "all") == 0;
 }
 
-static bool is_asked_for(const struct options *options, const struct fault *fault)
+static bool is_asked_for(const struct faults_options *options, const struct fault *fault)
 {
     if (is_all(&options->faults))
         return *options->stack || !fault->needs_stack;
@@ -150,8 +156,8 @@ static bool has_cell(const struct row *row, const struct fault *fault)
     return !row->control || row->control == fault->own || fault == &fault_calm;
 }
 
-static bool add_row(struct matrix *matrix, const struct options *options, const struct row *row,
-                    struct error *error)
+static bool add_row(struct matrix *matrix, const struct faults_options *options,
+                    const struct row *row, struct error *error)
 {
     for (size_t i = 0; i < fault_count(); i++) {
         const struct fault *fault = fault_at(i);
@@ -163,7 +169,7 @@ static bool add_row(struct matrix *matrix, const struct options *options, const 
     return true;
 }
 
-static bool knows_faults(const struct options *options, struct error *error)
+static bool knows_faults(const struct faults_options *options, struct error *error)
 {
     for (size_t i = 0; !is_all(&options->faults) && i < options->faults.count; i++) {
         const struct fault *fault = fault_find(options->faults.items[i], error);
@@ -175,46 +181,45 @@ static bool knows_faults(const struct options *options, struct error *error)
     return true;
 }
 
-static bool add_controls(struct matrix *matrix, const struct harness *harness, struct error *error)
+static bool add_controls(struct matrix *matrix, const struct making *by, struct error *error)
 {
     for (size_t i = 0; i < fault_count(); i++) {
         const struct fault *fault = fault_at(i);
-        if (!fault->own || !is_asked_for(harness->options, fault))
+        if (!fault->own || !is_asked_for(by->options, fault))
             continue;
         struct row row = row_of_control(fault->own);
-        if (!can_run(harness, fault->own))
+        if (!can_run(by, fault->own))
             say_left_out(fault->own->name, needed);
-        else if (!add_row(matrix, harness->options, &row, error))
+        else if (!add_row(matrix, by->options, &row, error))
             return false;
     }
     return true;
 }
 
-static bool add_everything(struct matrix *matrix, const struct harness *harness,
-                           struct error *error)
+static bool add_everything(struct matrix *matrix, const struct making *by, struct error *error)
 {
-    for (size_t i = 0; i < harness->strategies_count; i++) {
-        const struct row row = {.strategy = harness->strategies[i]};
+    for (size_t i = 0; i < by->harness->strategies_count; i++) {
+        const struct row row = {.strategy = by->harness->strategies[i]};
         if (!row.strategy.available)
             say_left_out(row.strategy.name, row.strategy.unavailable_reason);
-        else if (!add_row(matrix, harness->options, &row, error))
+        else if (!add_row(matrix, by->options, &row, error))
             return false;
     }
-    return add_controls(matrix, harness, error);
+    return add_controls(matrix, by, error);
 }
 
-static bool add_rows(struct matrix *matrix, const struct harness *harness, struct error *error)
+static bool add_rows(struct matrix *matrix, const struct making *by, struct error *error)
 {
-    const struct options *options = harness->options;
+    const struct faults_options *options = by->options;
     if (!knows_faults(options, error))
         return false;
     if (is_all(&options->strategies))
-        return add_everything(matrix, harness, error);
+        return add_everything(matrix, by, error);
     for (size_t i = 0; i < options->strategies.count; i++) {
         struct row row;
-        if (!choose(harness, options->strategies.items[i], &row, error))
+        if (!choose(by->harness, options->strategies.items[i], &row, error))
             return false;
-        if (!can_run(harness, row.control))
+        if (!can_run(by, row.control))
             return error_fail(error, "%s: %s", row.strategy.name, needed);
         if (!add_row(matrix, options, &row, error))
             return false;
@@ -244,17 +249,18 @@ static bool expect(struct matrix *matrix, const struct harness *harness, const c
     return true;
 }
 
-bool faults_plan_make(struct matrix *out, const struct harness *harness, struct error *error)
+bool faults_plan_make(struct matrix *out, const struct faults_options *options,
+                      const struct harness *harness, struct error *error)
 {
-    const struct options *options = harness->options;
+    const struct making by = {harness, options};
     bool good;
-    *out = (struct matrix){.seed = options->seed, .runs = options->runs};
+    *out = (struct matrix){.seed = options->shared.seed, .runs = options->runs};
     if (*options->reproduce)
-        good = reproduce(out, harness, error);
+        good = reproduce(out, &by, error);
     else if (options->short_form)
-        good = add_short(out, harness, error);
+        good = add_short(out, &by, error);
     else
-        good = add_rows(out, harness, error);
+        good = add_rows(out, &by, error);
     for (size_t i = 0; good && i < options->expect.count; i++)
         good = expect(out, harness, options->expect.items[i], error);
     if (good && out->count == 0)

@@ -3,10 +3,12 @@
 #ifndef SECKILL_LOADTEST_COMMANDS_FAULTS_FAULTS_PLAN_H
 #define SECKILL_LOADTEST_COMMANDS_FAULTS_FAULTS_PLAN_H
 
+#include "loadtest/commands/faults/faults_options.h"
 #include "loadtest/commands/harness.h"
 #include "loadtest/faults/matrix.h"
 
 /* The matrix's cells are the caller's to free. */
-bool faults_plan_make(struct matrix *out, const struct harness *harness, struct error *error);
+bool faults_plan_make(struct matrix *out, const struct faults_options *options,
+                      const struct harness *harness, struct error *error);
 
 #endif

@@ -81,22 +81,6 @@ static bool check_articles(const struct options *options, const struct option_gi
     return true;
 }
 
-/* Nothing is run, so nothing that says how can be meant. */
-static bool check_faults(const struct options *options, const struct option_given *given,
-                         struct error *error)
-{
-    static const char *const idle[] = {"strategies", "faults",  "runs",           "short",
-                                       "reproduce",  "stack",   "control-binary", "expect",
-                                       "promised",   "fail-if", "seed",           "server-binary"};
-    for (size_t i = 0; options->join.count > 0 && i < given->count; i++) {
-        for (size_t j = 0; j < sizeof idle / sizeof idle[0]; j++) {
-            if (strcmp(given->flags[i], idle[j]) == 0)
-                return error_fail(error, "--%s is not for --join, which runs nothing", idle[j]);
-        }
-    }
-    return true;
-}
-
 /* One that is empty, as a script's variable may be, would judge nothing and pass. */
 static bool check_gates(const struct option_given *given, struct error *error)
 {
@@ -189,6 +173,8 @@ static bool settle(union command_options *out, const struct option_given *given,
                    struct error *error)
 {
     switch (out->shared.command) {
+    case COMMAND_FAULTS:
+        return faults_options_settle(&out->faults, given, error);
     case COMMAND_SHOP:
         return shop_options_settle(&out->shop, given, error);
     case COMMAND_AUDIT:
@@ -197,8 +183,7 @@ static bool settle(union command_options *out, const struct option_given *given,
     case COMMAND_ZOO:
         return true;
     default:
-        return options_settle(&out->shared, error) && check_articles(&out->shared, given, error) &&
-               check_faults(&out->shared, given, error);
+        return options_settle(&out->shared, error) && check_articles(&out->shared, given, error);
     }
 }
 

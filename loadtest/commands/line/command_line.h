@@ -8,6 +8,7 @@
 #define SECKILL_LOADTEST_COMMANDS_COMMAND_LINE_H
 
 #include "base/options/option_program.h"
+#include "loadtest/commands/faults/faults_options.h"
 #include "loadtest/commands/line/audit_options.h"
 #include "loadtest/commands/line/check_options.h"
 #include "loadtest/commands/shop/shop_options.h"
@@ -17,6 +18,7 @@ union command_options {
     struct options shared;
     struct audit_options audit;
     struct check_options check;
+    struct faults_options faults;
     struct shop_options shop;
 };
 

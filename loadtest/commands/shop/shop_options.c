@@ -1,7 +1,7 @@
 /* See shop_options.h. */
 #include "loadtest/commands/shop/shop_options.h"
 
-#include "loadtest/commands/line/check_options.h"
+#include "loadtest/commands/faults/faults_options.h"
 
 #include <string.h>
 
@@ -36,7 +36,7 @@ static const struct option_row rows[] = {
 };
 
 const struct option_table option_table_shop = {
-    .rows = rows, .count = sizeof rows / sizeof rows[0], .more = &option_table_check};
+    .rows = rows, .count = sizeof rows / sizeof rows[0], .more = &option_table_faults};
 
 /* What is of a load means nothing where there is none. A name that is empty, as a script's variable
  * may be, is no wish for a load. */

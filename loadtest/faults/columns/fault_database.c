@@ -17,7 +17,7 @@
 static bool begin(struct fault_site *site, const struct fault_event *event, struct error *error)
 {
     (void)event;
-    return stack_tell(site->options, (const char *const[]){"signal", "postgres", "KILL", NULL},
+    return stack_tell(site->stack, (const char *const[]){"signal", "postgres", "KILL", NULL},
                       error);
 }
 
@@ -25,7 +25,7 @@ static bool heal(struct fault_site *site, const struct fault_event *event, struc
 {
     (void)event;
     site->restarted++;
-    return stack_tell(site->options, (const char *const[]){"start", "postgres", NULL}, error);
+    return stack_tell(site->stack, (const char *const[]){"start", "postgres", NULL}, error);
 }
 
 /* Orders that nobody could decide, or whose fate nobody knew, while it was away. */

@@ -42,7 +42,7 @@ static bool tell_all(const struct fault_site *site, const char *signal, struct e
     for (size_t i = 0; i < SERVERS; i++) {
         struct error second;
         if (api_needs(site->strategy, servers[i].need) &&
-            !stack_tell(site->options,
+            !stack_tell(site->stack,
                         (const char *const[]){"signal", servers[i].server, signal, NULL},
                         told ? error : &second))
             told = false;

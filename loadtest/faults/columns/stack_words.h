@@ -3,10 +3,10 @@
 #define SECKILL_LOADTEST_FAULTS_COLUMNS_STACK_WORDS_H
 
 #include "base/error.h"
-#include "loadtest/base/options.h"
+#include <stdbool.h>
 
-/* --stack's words, then these, of which the last is NULL; waits until it has ended. False: it did
- * not end well, or not in two minutes. */
-bool stack_tell(const struct options *options, const char *const words[], struct error *error);
+/* The words of --stack (`stack`), then these, of which the last is NULL; waits until it has ended.
+ * False: it did not end well, or not in two minutes. */
+bool stack_tell(const char *stack, const char *const words[], struct error *error);
 
 #endif
