@@ -3,6 +3,7 @@
 
 #include "base/options/nearest.h"
 #include "loadtest/commands/line/options_texts.h"
+#include "loadtest/commands/line/settle.h"
 
 #include <string.h>
 
@@ -58,28 +59,6 @@ const struct option_program options_program = {
     .commands_count = sizeof commands / sizeof commands[0],
     .stops = first_stops,
 };
-
-/* What the articles' experiments say themselves. */
-static bool check_articles(const struct options *options, const struct option_given *given,
-                           struct error *error)
-{
-    static const char *const fixed[] = {
-        "strategies", "instances", "connections", "threads", "duration", "stock", "products",
-        "rounds",     "work-ms",   "body",        "wait-ms", "server",   "rate",  "fail-if",
-        "junit",      "header",    "users",       "limit",   "keys"};
-    if (options->scenario != SCENARIO_ARTICLES)
-        return true;
-    for (size_t i = 0; i < given->count; i++) {
-        for (size_t j = 0; j < sizeof fixed / sizeof fixed[0]; j++) {
-            if (strcmp(given->flags[i], fixed[j]) == 0)
-                return error_fail(error,
-                                  "--%s is not for --scenario articles: its experiments are the "
-                                  "articles' own",
-                                  fixed[j]);
-        }
-    }
-    return true;
-}
 
 /* One that is empty, as a script's variable may be, would judge nothing and pass. */
 static bool check_gates(const struct option_given *given, struct error *error)
@@ -182,9 +161,18 @@ static bool settle(union command_options *out, const struct option_given *given,
     case COMMAND_REPORT:
     case COMMAND_ZOO:
         return true;
-    default:
-        return options_settle(&out->shared, error) && check_articles(&out->shared, given, error);
+    case COMMAND_RUN:
+        return run_settle(&out->shared, given, error);
+    case COMMAND_SWEEP:
+        return sweep_settle(&out->shared, error);
+    case COMMAND_CAPACITY:
+        return capacity_settle(&out->shared, error);
+    case COMMAND_RECORD:
+        return record_settle(&out->shared, error);
+    case COMMAND_OASIS:
+        return oasis_settle(&out->shared, error);
     }
+    return false;
 }
 
 bool command_line_parse(union command_options *out, enum options_action *action, int argc,

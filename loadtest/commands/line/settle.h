@@ -1,0 +1,17 @@
+/*
+ * What is to be said of a command's options together: what they are where nothing was said, and
+ * what cannot be said together, each with what would mend it. Commands with a struct of their own
+ * have theirs beside it.
+ */
+#ifndef SECKILL_LOADTEST_COMMANDS_SETTLE_H
+#define SECKILL_LOADTEST_COMMANDS_SETTLE_H
+
+#include "loadtest/base/options.h"
+
+bool run_settle(struct options *options, const struct option_given *given, struct error *error);
+bool sweep_settle(struct options *options, struct error *error);
+bool capacity_settle(struct options *options, struct error *error);
+bool record_settle(struct options *options, struct error *error);
+bool oasis_settle(struct options *options, struct error *error);
+
+#endif
