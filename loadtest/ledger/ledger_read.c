@@ -3,7 +3,6 @@
 
 #include "loadtest/ledger/line_fields.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +25,9 @@ static bool take_text(const json_t *line, const char *name, char *out, size_t si
     return true;
 }
 
-static bool read_head(struct ledger *out, const json_t *line, struct error *error)
+static bool read_head(void *context, const json_t *line, struct error *error)
 {
+    struct ledger *out = context;
     int64_t format;
     if (json_object_get(line, "shop_ledger"))
         return error_fail(error,
@@ -145,8 +145,9 @@ static bool read_end(struct ledger *out, const json_t *line, struct error *error
     return take_answer(line, op, error);
 }
 
-static bool read_line(struct ledger *out, const json_t *line, struct error *error)
+static bool read_line(void *context, const json_t *line, struct error *error)
 {
+    struct ledger *out = context;
     const char *kind = json_string_value(json_object_get(line, "do"));
     if (json_object_get(line, "op") && kind)
         return read_begin(out, line, kind, error);
@@ -163,43 +164,13 @@ static bool read_line(struct ledger *out, const json_t *line, struct error *erro
     return true;
 }
 
-/* What a getline gave. A line that is no JSON is forgiven where it is the last and has no end. */
-static bool take_line(struct ledger *out, const char *text, size_t length, size_t number,
-                      struct error *error)
-{
-    bool ends = length > 0 && text[length - 1] == '\n';
-    if (number > 1 && line_is_blank(text, length))
-        return true;
-    json_t *line = length <= LINE_BYTES_MAX ? line_load(text, length, number) : NULL;
-    bool good = json_is_object(line);
-    if (good)
-        good = number == 1 ? read_head(out, line, error) : read_line(out, line, error);
-    else if (!ends && number > 1)
-        out->cut = good = true;
-    else
-        error_fail(error, "no JSON object");
-    json_decref(line);
-    return good;
-}
-
 bool ledger_read(struct ledger *out, FILE *from, struct error *error)
 {
-    char *text = NULL;
-    size_t size = 0, number = 0;
-    ssize_t length;
-    bool good = true;
+    struct lines lines = {
+        .most = LINE_BYTES_MAX, .head = read_head, .line = read_line, .context = out};
     *out = (struct ledger){0};
-    while (good && (length = getline(&text, &size, from)) > 0) {
-        good = take_line(out, text, (size_t)length, ++number, error);
-        if (!good)
-            error_prefix(error, "line %zu", number);
-    }
-    free(text);
-    if (good && !feof(from))
-        good = error_fail(error, "%s", strerror(errno));
-    if (good && number == 0)
-        good = error_fail(error, "it is empty");
-    good = good && ledger_sort_products(out, error);
+    bool good = lines_read(&lines, from, error) && ledger_sort_products(out, error);
+    out->cut = lines.cut;
     if (!good)
         ledger_fini(out);
     return good;
@@ -207,10 +178,10 @@ bool ledger_read(struct ledger *out, FILE *from, struct error *error)
 
 bool ledger_read_file(struct ledger *out, const char *path, struct error *error)
 {
-    FILE *from = fopen(path, "re");
+    FILE *from = lines_open(path, error);
     *out = (struct ledger){0};
     if (!from)
-        return error_fail(error, "%s: %s", path, strerror(errno));
+        return false;
     bool good = ledger_read(out, from, error) || error_prefix(error, "%s", path);
     fclose(from);
     return good;

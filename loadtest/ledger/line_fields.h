@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* One that is not there is `otherwise`. */
 bool line_take_number(const json_t *line, const char *name, int64_t otherwise, int64_t *out,
@@ -23,9 +24,19 @@ bool line_take_count(const json_t *line, const char *name, int64_t most, int64_t
 bool line_need_number(const json_t *line, const char *name, int64_t least, int64_t *out,
                       struct error *error);
 
-/* A line of a file that somebody has edited may begin with a byte order mark (the first one), and
- * be blank. NULL: no JSON. Owned by the caller. */
-json_t *line_load(const char *text, size_t length, size_t number);
-bool line_is_blank(const char *text, size_t length);
+/* What is done with the lines of a file. */
+struct lines {
+    size_t most; /* bytes of a line, with its end */
+    bool (*head)(void *context, const json_t *line, struct error *error); /* the first */
+    bool (*line)(void *context, const json_t *line, struct error *error); /* the others */
+    void *context;
+    bool cut; /* set: the last line is no JSON and has no end, as a run that was killed leaves it */
+};
+
+/* Line by line. Of a file that somebody has edited the first may begin with a byte order mark, and
+ * others be blank. False: the error names the line. */
+bool lines_read(struct lines *lines, FILE *from, struct error *error);
+/* The file; NULL, with the error, when it cannot be opened. */
+FILE *lines_open(const char *path, struct error *error);
 
 #endif

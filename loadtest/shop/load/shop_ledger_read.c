@@ -6,7 +6,6 @@
 
 #include "loadtest/ledger/line_fields.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,8 +80,9 @@ static bool check_format(const json_t *line, struct error *error)
                       SHOP_LEDGER_FORMAT);
 }
 
-static bool read_head(struct shop_record *out, const json_t *line, struct error *error)
+static bool read_head(void *context, const json_t *line, struct error *error)
 {
+    struct shop_record *out = ((struct shop_reader *)context)->out;
     return check_format(line, error) && take_name(line, "shop", &out->shop, error) &&
            line_need_number(line, "product", 0, &out->product, error) &&
            line_need_number(line, "stock", 1, &out->stock, error) &&
@@ -270,8 +270,9 @@ static bool read_done(struct shop_reader *reader, struct error *error)
                                       record->books.count, (long long)reader->orders);
 }
 
-static bool read_line(struct shop_reader *reader, const json_t *line, struct error *error)
+static bool read_line(void *context, const json_t *line, struct error *error)
 {
+    struct shop_reader *reader = context;
     if (reader->done)
         return error_fail(error, "it stands behind the end");
     if (json_object_get(line, "op"))
@@ -288,49 +289,13 @@ static bool read_line(struct shop_reader *reader, const json_t *line, struct err
                                                        : error_fail(error, "no line of a ledger");
 }
 
-/* What a getline gave. What a run that was killed has left of its last line is passed over: such a
- * ledger has no end either. */
-static bool take_line(struct shop_reader *reader, const char *text, size_t length, size_t number,
-                      struct error *error)
-{
-    if (length > LINE_BYTES_MAX)
-        return error_fail(error, "longer than %d bytes", LINE_BYTES_MAX);
-    if (number > 1 && line_is_blank(text, length))
-        return true;
-    json_t *line = line_load(text, length, number);
-    bool good = json_is_object(line);
-    if (good)
-        good = number == 1 ? read_head(reader->out, line, error) : read_line(reader, line, error);
-    else
-        good = (text[length - 1] != '\n' && number > 1) || error_fail(error, "no JSON object");
-    json_decref(line);
-    return good;
-}
-
-static bool read_lines(struct shop_reader *reader, FILE *from, struct error *error)
-{
-    char *text = NULL;
-    size_t size = 0, number = 0;
-    ssize_t length;
-    bool good = true;
-    while (good && (length = getline(&text, &size, from)) > 0) {
-        good = take_line(reader, text, (size_t)length, ++number, error);
-        if (!good)
-            error_prefix(error, "line %zu", number);
-    }
-    free(text);
-    if (good && !feof(from))
-        return error_fail(error, "%s", strerror(errno));
-    if (good && number == 0)
-        return error_fail(error, "it is empty");
-    return good;
-}
-
 bool shop_ledger_read(struct shop_record *out, FILE *from, struct error *error)
 {
     struct shop_reader reader = {.out = out};
+    struct lines lines = {
+        .most = LINE_BYTES_MAX, .head = read_head, .line = read_line, .context = &reader};
     *out = (struct shop_record){.shop = NULL};
-    bool good = read_lines(&reader, from, error) &&
+    bool good = lines_read(&lines, from, error) &&
                 (reader.done || error_fail(error, "it was cut off: the run did not come to its end "
                                                   "(no line \"done\"), so it has no verdict"));
     if (!good)
@@ -340,10 +305,10 @@ bool shop_ledger_read(struct shop_record *out, FILE *from, struct error *error)
 
 bool shop_ledger_read_file(struct shop_record *out, const char *path, struct error *error)
 {
-    FILE *from = fopen(path, "re");
+    FILE *from = lines_open(path, error);
     *out = (struct shop_record){.shop = NULL};
     if (!from)
-        return error_fail(error, "%s: %s", path, strerror(errno));
+        return false;
     bool good = shop_ledger_read(out, from, error) || error_prefix(error, "%s", path);
     fclose(from);
     return good;
