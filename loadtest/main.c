@@ -22,15 +22,15 @@ static int run(union command_options *all)
     case COMMAND_SWEEP:
         return command_sweep(options);
     case COMMAND_CAPACITY:
-        return command_capacity(options);
+        return command_capacity(&all->capacity);
     case COMMAND_CHECK:
         return command_check(&all->check);
     case COMMAND_FAULTS:
         return command_faults(&all->faults);
     case COMMAND_RECORD:
-        return command_record(options);
+        return command_record(&all->record);
     case COMMAND_OASIS:
-        return command_oasis(options);
+        return command_oasis(&all->oasis);
     case COMMAND_ZOO:
         return command_zoo(options);
     case COMMAND_SHOP:

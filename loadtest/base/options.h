@@ -90,16 +90,10 @@ struct options {
     struct option_list folders;  /* what stands behind the command's name: report's runs, check's
                                     ledger, zoo's names, shop's target */
     const char *fail_if, *junit; /* "": none */
-    const char *slo;             /* capacity's */
-    int64_t within_s;
-    const char *strategy; /* record's, oasis's and capacity's; and how record buys */
-    int64_t operations;
-    const char *keys; /* "": orders have none; else "5%" are sent again */
-    bool keyed;       /* the same: whether they have, and the share, 0 to 1 */
+    const char *keys;            /* "": orders have none; else "5%" are sent again */
+    bool keyed;                  /* the same: whether they have, and the share, 0 to 1 */
     double repeats;
     int64_t users, limit; /* 0 and 0: each order is another user's; any number of units */
-    int64_t holds, hold_s, paid, paid_late; /* record's: percents, and seconds */
-    int64_t tickets;                        /* oasis: of all products together */
     const char *system_name;
     enum options_zoo_format zoo_format;
     bool step;

@@ -37,20 +37,21 @@ static bool begin_sale(const struct harness *harness, struct json_lines *writer,
 }
 
 /* For whoever finds the file one day. */
-static void note_settings(const struct harness *harness, struct json_lines *writer)
+static void note_settings(const struct harness *harness, const struct record_options *own,
+                          struct json_lines *writer)
 {
-    const struct options *options = harness->options;
+    const struct options *options = &own->shared;
     char text[200];
     snprintf(text, sizeof text, "%s, %zu servers, %" PRId64 " connections, %" PRId64 " users%s%s",
-             options->strategy, harness->fleet.count, options->connections, options->users,
+             own->strategy, harness->fleet.count, options->connections, options->users,
              *options->body ? ", body " : "", options->body);
     ledger_write_note(writer, clock_mono_us(), text);
 }
 
-static bool record(const struct harness *harness, struct json_lines *writer,
-                   struct recorder_result *result, struct error *error)
+static bool record(const struct harness *harness, const struct record_options *own,
+                   struct json_lines *writer, struct recorder_result *result, struct error *error)
 {
-    const struct options *options = harness->options;
+    const struct options *options = &own->shared;
     char query[REQUEST_QUERY_SIZE];
     http_request_query(query, options->wait_ms, options->body, NULL);
     const struct recorder_plan plan = {
@@ -58,36 +59,37 @@ static bool record(const struct harness *harness, struct json_lines *writer,
         .targets_count = harness->fleet.count,
         .connections = options->connections,
         .duration_us = options->duration_s * CLOCK_US_PER_S,
-        .operations = options->operations,
-        .settle_us = SETTLE_US + (options->holds ? options->hold_s * CLOCK_US_PER_S : 0),
+        .operations = own->operations,
+        .settle_us = SETTLE_US + (own->holds ? own->hold_s * CLOCK_US_PER_S : 0),
         .exchange = {.query = query, .token = options->admin_token},
         .mix = {.seed = options->seed,
                 .first_product = options->first_product,
                 .products = options->products,
                 .users = options->users,
-                .strategy = options->strategy,
-                .holds = options->holds,
-                .hold_s = options->hold_s,
-                .paid = options->paid,
-                .paid_late = options->paid_late},
+                .strategy = own->strategy,
+                .holds = own->holds,
+                .hold_s = own->hold_s,
+                .paid = own->paid,
+                .paid_late = own->paid_late},
     };
-    note_settings(harness, writer);
+    note_settings(harness, own, writer);
     return begin_sale(harness, writer, error) && recorder_run(&plan, writer, result, error);
 }
 
-static bool record_to(const struct harness *harness, const char *path,
-                      struct recorder_result *result, struct error *error)
+static bool record_to(const struct harness *harness, const struct record_options *own,
+                      const char *path, struct recorder_result *result, struct error *error)
 {
     struct error ignored;
     struct json_lines *writer = ledger_create(path, harness->options->seed, error);
     if (!writer)
         return false;
-    bool made = record(harness, writer, result, error);
+    bool made = record(harness, own, writer, result, error);
     return json_lines_close(writer, made ? error : &ignored) && made;
 }
 
-int command_record(const struct options *options)
+int command_record(const struct record_options *own)
 {
+    const struct options *options = &own->shared;
     struct harness *harness = calloc(1, sizeof *harness);
     struct recorder_result result = {0};
     struct error error = {.text = ""};
@@ -96,11 +98,11 @@ int command_record(const struct options *options)
         return process_fail("out of memory");
     bool made = harness_init(harness, options, &error) &&
                 harness_open_fleet(harness, options->instances.items[0], &error) &&
-                harness_choose(harness, options->strategy, &error) &&
+                harness_choose(harness, own->strategy, &error) &&
                 harness_may_reset(harness, options->products, &error);
     snprintf(path, sizeof path, "%s/ledger.jsonl", harness->folder);
-    made =
-        made && record_to(harness, path, &result, &error) && harness_close_fleet(harness, &error);
+    made = made && record_to(harness, own, path, &result, &error) &&
+           harness_close_fleet(harness, &error);
     int status = made ? 0 : process_fail(error.text);
     if (result.operations > 0)
         printf("%" PRId64 " operations, %" PRId64 " answered, %zu accepted and not known to be "

@@ -21,6 +21,7 @@
 enum { ORDERS_LEAST = 10, RATE_MOST = 1000000 };
 
 struct capacity {
+    const struct capacity_options *options; /* borrowed */
     struct harness harness;
     struct results results; /* owned: items */
     struct thresholds slo;
@@ -29,9 +30,11 @@ struct capacity {
     bool broken;
 };
 
-static bool begin(struct capacity *capacity, const struct options *options, struct error *error)
+static bool begin(struct capacity *capacity, struct error *error)
 {
-    if (!thresholds_parse("slo", options->slo, &capacity->slo, error))
+    const struct capacity_options *own = capacity->options;
+    const struct options *options = &own->shared;
+    if (!thresholds_parse("slo", own->slo, &capacity->slo, error))
         return false;
     int64_t least = (ORDERS_LEAST + options->duration_s - 1) / options->duration_s;
     int64_t first = options->rate_per_s > least ? options->rate_per_s : least;
@@ -89,7 +92,7 @@ static bool try_rate(struct capacity *capacity, const struct api_strategy *strat
 
 static bool search(struct capacity *capacity, struct error *error)
 {
-    const struct options *options = capacity->harness.options;
+    const struct capacity_options *options = capacity->options;
     const struct api_strategy *strategy =
         harness_choose(&capacity->harness, options->strategy, error);
     if (!strategy)
@@ -110,7 +113,7 @@ static int report(const struct capacity *capacity)
 {
     struct document document;
     const struct capacity_found found = {&capacity->harness, &capacity->results, &capacity->slo,
-                                         &capacity->search, &document};
+                                         &capacity->search,  &document,          capacity->options};
     const char *folder = capacity->harness.folder;
     struct error error;
     bool written = capacity_write(&found, &document, &error);
@@ -123,13 +126,14 @@ static int report(const struct capacity *capacity)
     return capacity->search.found > 0 ? 0 : 1;
 }
 
-int command_capacity(const struct options *options)
+int command_capacity(const struct capacity_options *options)
 {
     struct error error = {.text = ""};
     struct capacity *capacity = calloc(1, sizeof *capacity);
     if (!capacity)
         return process_fail("out of memory");
-    bool made = begin(capacity, options, &error) && search(capacity, &error);
+    capacity->options = options;
+    bool made = begin(capacity, &error) && search(capacity, &error);
     harness_clear_progress(&capacity->harness);
     int status = capacity->results.count > 0 ? report(capacity) : 2;
     if (!made) {

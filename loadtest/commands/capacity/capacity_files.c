@@ -68,7 +68,7 @@ static void print_found(FILE *to, const struct capacity_found *found)
 
 void capacity_print(FILE *to, const struct capacity_found *found)
 {
-    const struct options *options = found->harness->options;
+    const struct capacity_options *options = found->options;
     const struct capacity_search *search = found->search;
     char line[600];
     fprintf(to, "\n%s, %d instance%s, %s\n\n%8s %11s %8s %8s %9s\n", options->strategy,
@@ -104,10 +104,10 @@ static json_t *json_row(const struct phase_result *run, const struct thresholds 
 static json_t *json_capacity(const struct capacity_found *found)
 {
     const struct capacity_search *search = found->search;
-    return json_pack("{ss ss sI sI sI si si}", "strategy", found->harness->options->strategy, "slo",
-                     found->harness->options->slo, "rate_per_s", search->found, "held_per_s",
-                     search->holds, "failed_per_s", search->fails, "confirmed", search->held,
-                     "not_confirmed", search->failed);
+    return json_pack("{ss ss sI sI sI si si}", "strategy", found->options->strategy, "slo",
+                     found->options->slo, "rate_per_s", search->found, "held_per_s", search->holds,
+                     "failed_per_s", search->fails, "confirmed", search->held, "not_confirmed",
+                     search->failed);
 }
 
 bool capacity_write(const struct capacity_found *found, struct document *out, struct error *error)

@@ -5,6 +5,7 @@
 #ifndef SECKILL_LOADTEST_COMMANDS_CAPACITY_CAPACITY_FILES_H
 #define SECKILL_LOADTEST_COMMANDS_CAPACITY_CAPACITY_FILES_H
 
+#include "loadtest/commands/capacity/capacity_options.h"
 #include "loadtest/commands/capacity/capacity_search.h"
 #include "loadtest/commands/harness.h"
 
@@ -15,6 +16,7 @@ struct capacity_found {
     const struct thresholds *slo;
     const struct capacity_search *search;
     const struct document *document; /* for the print: what was written */
+    const struct capacity_options *options;
 };
 
 /* Whether a run held: it was made, and each condition is met. Else `why` says what did not. */

@@ -166,11 +166,11 @@ static bool settle(union command_options *out, const struct option_given *given,
     case COMMAND_SWEEP:
         return sweep_settle(&out->shared, error);
     case COMMAND_CAPACITY:
-        return capacity_settle(&out->shared, error);
+        return capacity_options_settle(&out->capacity, error);
     case COMMAND_RECORD:
-        return record_settle(&out->shared, error);
+        return record_options_settle(&out->record, error);
     case COMMAND_OASIS:
-        return oasis_settle(&out->shared, error);
+        return oasis_options_settle(&out->oasis, error);
     }
     return false;
 }

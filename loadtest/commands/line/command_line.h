@@ -8,17 +8,23 @@
 #define SECKILL_LOADTEST_COMMANDS_COMMAND_LINE_H
 
 #include "base/options/option_program.h"
+#include "loadtest/commands/capacity/capacity_options.h"
 #include "loadtest/commands/faults/faults_options.h"
 #include "loadtest/commands/line/audit_options.h"
 #include "loadtest/commands/line/check_options.h"
+#include "loadtest/commands/line/record_options.h"
+#include "loadtest/commands/oasis/oasis_options.h"
 #include "loadtest/commands/shop/shop_options.h"
 
 /* The one that shared.command says. */
 union command_options {
     struct options shared;
     struct audit_options audit;
+    struct capacity_options capacity;
     struct check_options check;
     struct faults_options faults;
+    struct oasis_options oasis;
+    struct record_options record;
     struct shop_options shop;
 };
 

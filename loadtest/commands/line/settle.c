@@ -17,7 +17,7 @@ static bool check_body(const struct options *options, struct error *error)
            error_fail(error, "--body takes plain or guarded, not '%s'", options->body);
 }
 
-static bool settle_keys(struct options *options, struct error *error)
+bool settle_keys(struct options *options, struct error *error)
 {
     options->keyed = *options->keys != '\0';
     return !options->keyed || share_read(options->keys, &options->repeats) ||
@@ -26,8 +26,7 @@ static bool settle_keys(struct options *options, struct error *error)
                       options->keys);
 }
 
-/* Of servers, of which there is one number. */
-static bool settle_fleet(struct options *options, struct error *error)
+bool settle_fleet(struct options *options, struct error *error)
 {
     return check_body(options, error) && options_settle(options, error) &&
            (options->instances.count == 1 ||
@@ -150,23 +149,4 @@ bool sweep_settle(struct options *options, struct error *error)
 {
     return check_body(options, error) && settle_keys(options, error) &&
            options_settle(options, error);
-}
-
-bool capacity_settle(struct options *options, struct error *error)
-{
-    return settle_keys(options, error) && settle_fleet(options, error);
-}
-
-bool record_settle(struct options *options, struct error *error)
-{
-    if (options->paid + options->paid_late > 100)
-        return error_fail(error, "--paid and --paid-late are more than 100 of a hundred orders");
-    return settle_fleet(options, error);
-}
-
-bool oasis_settle(struct options *options, struct error *error)
-{
-    return settle_fleet(options, error) &&
-           (options->tickets >= options->products ||
-            error_fail(error, "--tickets must be at least one for each of --products"));
 }

@@ -10,8 +10,9 @@
 
 bool run_settle(struct options *options, const struct option_given *given, struct error *error);
 bool sweep_settle(struct options *options, struct error *error);
-bool capacity_settle(struct options *options, struct error *error);
-bool record_settle(struct options *options, struct error *error);
-bool oasis_settle(struct options *options, struct error *error);
+
+/* What several have: --keys; a fleet of servers of which there is one number. */
+bool settle_keys(struct options *options, struct error *error);
+bool settle_fleet(struct options *options, struct error *error);
 
 #endif

@@ -21,7 +21,7 @@
 enum { LATE_SHARE = 20, TENTHS = 10 };
 
 struct oasis {
-    const struct options *options; /* borrowed */
+    const struct oasis_options *options; /* borrowed */
     struct harness harness;
     struct hall hall;
     struct crowd_tally tally;
@@ -88,7 +88,7 @@ static bool tick(void *context, const struct crowd_tally *tally, struct error *e
 
 static bool sell(struct oasis *oasis, struct error *error)
 {
-    const struct options *options = oasis->options;
+    const struct options *options = &oasis->options->shared;
     const struct fleet *fleet = &oasis->harness.fleet;
     char query[REQUEST_QUERY_SIZE];
     http_request_query(query, options->wait_ms, options->body, NULL);
@@ -97,7 +97,7 @@ static bool sell(struct oasis *oasis, struct error *error)
                                     .buyers = options->connections,
                                     .late = oasis->hall.tickets / LATE_SHARE,
                                     .seed = options->seed,
-                                    .strategy = options->strategy,
+                                    .strategy = oasis->options->strategy,
                                     .query = query,
                                     .tick = tick,
                                     .context = oasis};
@@ -139,16 +139,17 @@ static int judge(struct oasis *oasis, size_t instances, bool ended_early, struct
 
 static bool open_sale(struct oasis *oasis, struct error *error)
 {
-    const struct options *options = oasis->options;
+    const struct options *options = &oasis->options->shared;
     struct harness *harness = &oasis->harness;
-    hall_init(&oasis->hall, options->first_product, (size_t)options->products, options->tickets);
+    hall_init(&oasis->hall, options->first_product, (size_t)options->products,
+              oasis->options->tickets);
     return harness_init(harness, options, error) &&
            harness_open_fleet(harness, options->instances.items[0], error) &&
-           harness_choose(harness, options->strategy, error) &&
+           harness_choose(harness, oasis->options->strategy, error) &&
            harness_may_reset(harness, options->products, error) && put_on_sale(oasis, error);
 }
 
-int command_oasis(const struct options *options)
+int command_oasis(const struct oasis_options *options)
 {
     struct error error = {.text = ""}, ending = {.text = ""};
     struct oasis *oasis = calloc(1, sizeof *oasis);

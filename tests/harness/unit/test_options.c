@@ -136,9 +136,9 @@ static void a_ledger_is_named(void **state)
 
     assert_true(parse("record --strategy none --limit 2 --operations 7", no_environment));
     assert_int_equal(options.command, COMMAND_RECORD);
-    assert_string_equal(options.strategy, "none");
+    assert_string_equal(all.record.strategy, "none");
     assert_int_equal(options.limit, 2);
-    assert_int_equal(options.operations, 7);
+    assert_int_equal(all.record.operations, 7);
     assert_int_equal(options.connections, 16);
     assert_int_equal(options.instances.items[0], 1);
     assert_false(options_use_wrk(&options));
@@ -148,8 +148,8 @@ static void a_ledger_is_named(void **state)
 
     assert_true(parse("oasis --tickets 20000", no_environment));
     assert_int_equal(options.command, COMMAND_OASIS);
-    assert_string_equal(options.strategy, "batch");
-    assert_int_equal(options.tickets, 20000);
+    assert_string_equal(all.oasis.strategy, "batch");
+    assert_int_equal(all.oasis.tickets, 20000);
     assert_int_equal(options.products, 17);
     assert_int_equal(options.connections, 256);
     assert_false(options_use_wrk(&options));
