@@ -20,7 +20,7 @@ static int run(union command_options *all)
     case COMMAND_REPORT:
         return command_report(options);
     case COMMAND_SWEEP:
-        return command_sweep(options);
+        return command_sweep(&all->sweep);
     case COMMAND_CAPACITY:
         return command_capacity(&all->capacity);
     case COMMAND_CHECK:

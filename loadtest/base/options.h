@@ -64,8 +64,7 @@ struct options {
     /* Of started servers, 0: their own. Experiments and sweeps set them; they are no flags. */
     int64_t queue_capacity, in_flight_per_product, pg_sessions, max_batch;
     int64_t lock_ttl_ms, work_timeout_ms;
-    int64_t redis_delay_us; /* sweep's, the same */
-    const char *body;       /* "": the strategy's own */
+    const char *body; /* "": the strategy's own */
     struct option_texts header;
     char headers[HEADERS_SIZE]; /* the same as lines of a request */
     int64_t seed;
@@ -81,9 +80,7 @@ struct options {
     const char *admin_token;
     enum options_format format; /* what goes to stdout */
     bool wide;
-    const char *out;        /* "": a new folder under results/ */
-    const char *over;       /* sweep: NAME=1,2,4 */
-    struct option_list set; /* sweep: NAME=1 */
+    const char *out; /* "": a new folder under results/ */
     struct option_list servers;
     const char *server_binary; /* "": found beside the harness */
     bool reset;

@@ -8,7 +8,7 @@ int command_run(struct options *options);
 /* run --scenario unpaid */
 int command_unpaid(const struct options *options);
 int command_audit(const struct audit_options *options);
-int command_sweep(const struct options *options);
+int command_sweep(const struct sweep_options *options);
 int command_capacity(const struct capacity_options *options);
 int command_report(const struct options *options);
 int command_record(const struct record_options *options);

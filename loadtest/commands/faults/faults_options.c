@@ -1,7 +1,7 @@
 /* See faults_options.h. */
 #include "loadtest/commands/faults/faults_options.h"
 
-#include "loadtest/commands/line/record_options.h"
+#include "loadtest/commands/sweep/sweep_options.h"
 
 #include <string.h>
 
@@ -40,7 +40,7 @@ static const struct option_row rows[] = {
 };
 
 const struct option_table option_table_faults = {
-    .rows = rows, .count = sizeof rows / sizeof rows[0], .more = &option_table_record};
+    .rows = rows, .count = sizeof rows / sizeof rows[0], .more = &option_table_sweep};
 
 /* Nothing is run, so nothing that says how can be meant. */
 static bool check_join(const struct faults_options *options, const struct option_given *given,

@@ -164,7 +164,7 @@ static bool settle(union command_options *out, const struct option_given *given,
     case COMMAND_RUN:
         return run_settle(&out->shared, given, error);
     case COMMAND_SWEEP:
-        return sweep_settle(&out->shared, error);
+        return sweep_options_settle(&out->sweep, error);
     case COMMAND_CAPACITY:
         return capacity_options_settle(&out->capacity, error);
     case COMMAND_RECORD:

@@ -15,6 +15,7 @@
 #include "loadtest/commands/line/record_options.h"
 #include "loadtest/commands/oasis/oasis_options.h"
 #include "loadtest/commands/shop/shop_options.h"
+#include "loadtest/commands/sweep/sweep_options.h"
 
 /* The one that shared.command says. */
 union command_options {
@@ -26,6 +27,7 @@ union command_options {
     struct oasis_options oasis;
     struct record_options record;
     struct shop_options shop;
+    struct sweep_options sweep;
 };
 
 /* False with a text that names the flag and what it takes. `environment` looks a variable up. */

@@ -10,7 +10,7 @@ enum { BELL_RATE = 500 }; /* without --rate */
 
 /* --- what several have --- */
 
-static bool check_body(const struct options *options, struct error *error)
+bool settle_body(const struct options *options, struct error *error)
 {
     return !*options->body || strcmp(options->body, "plain") == 0 ||
            strcmp(options->body, "guarded") == 0 ||
@@ -28,7 +28,7 @@ bool settle_keys(struct options *options, struct error *error)
 
 bool settle_fleet(struct options *options, struct error *error)
 {
-    return check_body(options, error) && options_settle(options, error) &&
+    return settle_body(options, error) && options_settle(options, error) &&
            (options->instances.count == 1 ||
             error_fail(error, "--instances takes one figure here"));
 }
@@ -131,7 +131,7 @@ bool run_settle(struct options *options, const struct option_given *given, struc
 {
     if (options->scenario == SCENARIO_BELL && options->rate_per_s == 0)
         options->rate_per_s = BELL_RATE;
-    if (!check_body(options, error))
+    if (!settle_body(options, error))
         return false;
     if (options->wide && options->format > FORMAT_WIDE)
         return error_fail(error,
@@ -141,12 +141,4 @@ bool run_settle(struct options *options, const struct option_given *given, struc
     return check_unpaid(options, error) && settle_headers(options, error) &&
            settle_keys(options, error) && check_buyers(options, error) &&
            options_settle(options, error) && check_articles(options, given, error);
-}
-
-/* --- others --- */
-
-bool sweep_settle(struct options *options, struct error *error)
-{
-    return check_body(options, error) && settle_keys(options, error) &&
-           options_settle(options, error);
 }

@@ -9,9 +9,9 @@
 #include "loadtest/base/options.h"
 
 bool run_settle(struct options *options, const struct option_given *given, struct error *error);
-bool sweep_settle(struct options *options, struct error *error);
 
-/* What several have: --keys; a fleet of servers of which there is one number. */
+/* What several have: --body; --keys; a fleet of servers of which there is one number. */
+bool settle_body(const struct options *options, struct error *error);
 bool settle_keys(struct options *options, struct error *error);
 bool settle_fleet(struct options *options, struct error *error);
 

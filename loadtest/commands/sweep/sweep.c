@@ -21,7 +21,7 @@
 #include <string.h>
 
 struct sweep {
-    struct options options; /* as given, with the value under test */
+    struct sweep_options options; /* as given, with the value under test */
     struct sweep_plan plan;
     struct harness harness;
     struct delay *delays[2]; /* owned: --redis's and --stock-redis's */
@@ -42,7 +42,7 @@ static bool put_behind(struct delay **delay, const char **url, struct error *err
 
 static bool put_redis_behind(struct sweep *sweep, struct error *error)
 {
-    struct options *options = &sweep->options;
+    struct options *options = &sweep->options.shared;
     if (!sweep->plan.delayed)
         return true;
     if (!*options->redis && !*options->stock_redis)
@@ -51,12 +51,13 @@ static bool put_redis_behind(struct sweep *sweep, struct error *error)
            put_behind(&sweep->delays[1], &options->stock_redis, error);
 }
 
-static bool begin(struct sweep *sweep, const struct options *given, struct error *error)
+static bool begin(struct sweep *sweep, const struct sweep_options *given, struct error *error)
 {
     sweep->options = *given;
     if (!sweep_plan_read(&sweep->plan, &sweep->options, error))
         return false;
-    return harness_init(&sweep->harness, &sweep->options, error) && put_redis_behind(sweep, error);
+    return harness_init(&sweep->harness, &sweep->options.shared, error) &&
+           put_redis_behind(sweep, error);
 }
 
 static void end(struct sweep *sweep)
@@ -71,7 +72,7 @@ static void end(struct sweep *sweep)
 static bool run_strategy(struct sweep *sweep, size_t value, int round, const char *name,
                          struct error *error)
 {
-    const struct options *options = &sweep->options;
+    const struct sweep_options *options = &sweep->options;
     const struct api_strategy *strategy = harness_choose(&sweep->harness, name, error);
     if (!strategy)
         return false;
@@ -79,7 +80,7 @@ static bool run_strategy(struct sweep *sweep, size_t value, int round, const cha
     plan.scenario = plan.products > 1 ? SCENARIO_SPREAD : SCENARIO_HOT;
     plan.swept = value;
     wrk_shape(&plan.connections, &plan.threads, (int64_t)sweep->harness.fleet.count);
-    size_t all = sweep->plan.count * options->strategies.count * (size_t)options->rounds;
+    size_t all = sweep->plan.count * options->strategies.count * (size_t)options->shared.rounds;
     bool made = harness_measure(&sweep->harness, &plan, &sweep->results, all, error);
     if (!process_interrupted())
         sweep->complete = sweep->results.count;
@@ -88,13 +89,13 @@ static bool run_strategy(struct sweep *sweep, size_t value, int round, const cha
 
 static bool run_value(struct sweep *sweep, size_t value, int round, struct error *error)
 {
-    struct options *options = &sweep->options;
+    struct sweep_options *options = &sweep->options;
     sweep_apply(options, sweep->plan.over, sweep->plan.values[value]);
     for (size_t i = 0; i < 2; i++) {
         if (sweep->delays[i])
             delay_set(sweep->delays[i], options->redis_delay_us);
     }
-    if (!harness_open_fleet(&sweep->harness, options->instances.items[0], error))
+    if (!harness_open_fleet(&sweep->harness, options->shared.instances.items[0], error))
         return false;
     for (size_t i = 0; i < options->strategies.count; i++) {
         if (!run_strategy(sweep, value, round, options->strategies.items[i], error))
@@ -105,7 +106,7 @@ static bool run_value(struct sweep *sweep, size_t value, int round, struct error
 
 static bool run_everything(struct sweep *sweep, struct error *error)
 {
-    for (int round = 1; round <= (int)sweep->options.rounds; round++) {
+    for (int round = 1; round <= (int)sweep->options.shared.rounds; round++) {
         for (size_t value = 0; value < sweep->plan.count; value++) {
             if (!run_value(sweep, value, round, error))
                 return error_prefix(error, "%s=%" PRId64, sweep_dimension_name(sweep->plan.over),
@@ -169,14 +170,14 @@ static void print_strategy(const struct sweep *sweep, const struct document *doc
 
 static json_t *json_swept(const struct sweep *sweep, const struct phase_result *run)
 {
-    struct options options = sweep->options;
+    struct sweep_options options = sweep->options;
     sweep_apply(&options, sweep->plan.over, sweep->plan.values[run->plan.swept]);
     json_t *object = results_json_run(run);
-    json_object_update_new(object, json_pack("{ss sI sI sI}", "over",
-                                             sweep_dimension_name(sweep->plan.over), "value",
-                                             sweep->plan.values[run->plan.swept], "work_ms",
-                                             options.work_ms > 0 ? options.work_ms : 0,
-                                             "redis_delay_us", options.redis_delay_us));
+    json_object_update_new(
+        object, json_pack("{ss sI sI sI}", "over", sweep_dimension_name(sweep->plan.over), "value",
+                          sweep->plan.values[run->plan.swept], "work_ms",
+                          options.shared.work_ms > 0 ? options.shared.work_ms : 0, "redis_delay_us",
+                          options.redis_delay_us));
     return object;
 }
 
@@ -192,8 +193,8 @@ static bool write_csv(const char *folder, const json_t *rows, struct error *erro
 /* What was the same throughout; of what was varied, the values. */
 static json_t *json_document(const struct sweep *sweep, json_t *rows)
 {
-    const struct options *options = &sweep->options;
-    json_t *document = results_json_document(rows, options, &sweep->harness.machine);
+    const struct sweep_options *options = &sweep->options;
+    json_t *document = results_json_document(rows, &options->shared, &sweep->harness.machine);
     json_t *settings = json_object_get(document, "settings");
     static const char *const members[SWEEP_DIMENSIONS] = {[SWEEP_CONNECTIONS] = "connections",
                                                           [SWEEP_WORK_MS] = "work_ms",
@@ -235,8 +236,8 @@ static int report(const struct sweep *sweep)
         "\nMedians of %" PRId64 " round%s of %" PRId64
         " s, the values in turn. = best: no difference from it is shown (Mann and Whitney's test, "
         "with Holm's correction).\n%s\n",
-        sweep->options.rounds, sweep->options.rounds == 1 ? "" : "s", sweep->options.duration_s,
-        line);
+        sweep->options.shared.rounds, sweep->options.shared.rounds == 1 ? "" : "s",
+        sweep->options.shared.duration_s, line);
     if (!written)
         return process_fail(error.text);
     const char *folder = sweep->harness.folder;
@@ -245,7 +246,7 @@ static int report(const struct sweep *sweep)
     return verdict_exit_status(&tally);
 }
 
-int command_sweep(const struct options *options)
+int command_sweep(const struct sweep_options *options)
 {
     struct error error = {.text = ""};
     struct sweep *sweep = calloc(1, sizeof *sweep);

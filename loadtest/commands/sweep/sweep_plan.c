@@ -12,12 +12,13 @@ static const struct {
     int64_t min, max; /* the server's own ranges, where it is a setting of the server */
     size_t offset;    /* in the options */
 } dimensions[SWEEP_DIMENSIONS] = {
-#define AT(member) offsetof(struct options, member)
-    [SWEEP_IN_FLIGHT] = {"in-flight-per-product", OPTION_COUNT, 1, 1000, AT(in_flight_per_product)},
-    [SWEEP_PG_SESSIONS] = {"pg-sessions", OPTION_COUNT, 4, 1000, AT(pg_sessions)},
-    [SWEEP_MAX_BATCH] = {"max-batch", OPTION_COUNT, 1, 500, AT(max_batch)},
-    [SWEEP_CONNECTIONS] = {"connections", OPTION_COUNT, 1, 20000, AT(connections)},
-    [SWEEP_WORK_MS] = {"work-ms", OPTION_MS, 0, 60000, AT(work_ms)},
+#define AT(member) offsetof(struct sweep_options, member)
+    [SWEEP_IN_FLIGHT] = {"in-flight-per-product", OPTION_COUNT, 1, 1000,
+                         AT(shared.in_flight_per_product)},
+    [SWEEP_PG_SESSIONS] = {"pg-sessions", OPTION_COUNT, 4, 1000, AT(shared.pg_sessions)},
+    [SWEEP_MAX_BATCH] = {"max-batch", OPTION_COUNT, 1, 500, AT(shared.max_batch)},
+    [SWEEP_CONNECTIONS] = {"connections", OPTION_COUNT, 1, 20000, AT(shared.connections)},
+    [SWEEP_WORK_MS] = {"work-ms", OPTION_MS, 0, 60000, AT(shared.work_ms)},
     [SWEEP_INSTANCES] = {"instances", OPTION_COUNT, 1, OPTIONS_MAX_INSTANCES, 0},
     [SWEEP_REDIS_DELAY_US] = {"redis-delay-us", OPTION_US, 0, 1000000, AT(redis_delay_us)},
 #undef AT
@@ -28,10 +29,10 @@ const char *sweep_dimension_name(enum sweep_dimension dimension)
     return dimensions[dimension].name;
 }
 
-void sweep_apply(struct options *options, enum sweep_dimension dimension, int64_t value)
+void sweep_apply(struct sweep_options *options, enum sweep_dimension dimension, int64_t value)
 {
     if (dimension == SWEEP_INSTANCES)
-        options->instances.items[0] = (int)value;
+        options->shared.instances.items[0] = (int)value;
     else
         memcpy((char *)options + dimensions[dimension].offset, &value, sizeof value);
 }
@@ -87,7 +88,7 @@ static bool read_over(struct sweep_plan *plan, const char *text, struct error *e
     return true;
 }
 
-static bool read_set(struct sweep_plan *plan, struct options *options, struct error *error)
+static bool read_set(struct sweep_plan *plan, struct sweep_options *options, struct error *error)
 {
     for (size_t i = 0; i < options->set.count; i++) {
         enum sweep_dimension dimension = SWEEP_DIMENSIONS;
@@ -104,7 +105,7 @@ static bool read_set(struct sweep_plan *plan, struct options *options, struct er
     return true;
 }
 
-bool sweep_plan_read(struct sweep_plan *plan, struct options *options, struct error *error)
+bool sweep_plan_read(struct sweep_plan *plan, struct sweep_options *options, struct error *error)
 {
     *plan = (struct sweep_plan){.count = 0};
     if (!read_over(plan, options->over, error))

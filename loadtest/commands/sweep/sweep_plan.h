@@ -2,7 +2,7 @@
 #ifndef SECKILL_LOADTEST_COMMANDS_SWEEP_PLAN_H
 #define SECKILL_LOADTEST_COMMANDS_SWEEP_PLAN_H
 
-#include "loadtest/base/options.h"
+#include "loadtest/commands/sweep/sweep_options.h"
 
 enum sweep_dimension {
     SWEEP_IN_FLIGHT,
@@ -25,9 +25,9 @@ struct sweep_plan {
 };
 
 /* Reads --over, and puts what --set says into the options. */
-bool sweep_plan_read(struct sweep_plan *plan, struct options *options, struct error *error);
+bool sweep_plan_read(struct sweep_plan *plan, struct sweep_options *options, struct error *error);
 
 /* Puts a value of the dimension into the options. */
-void sweep_apply(struct options *options, enum sweep_dimension dimension, int64_t value);
+void sweep_apply(struct sweep_options *options, enum sweep_dimension dimension, int64_t value);
 
 #endif

@@ -166,24 +166,24 @@ static void a_sweep_is_read(void **state)
         parse("sweep --over instances=1,3 --set work-ms=5,redis-delay-us=200", no_environment));
     assert_int_equal(options.command, COMMAND_SWEEP);
     assert_int_equal(options.connections, 64);
-    assert_string_equal(options.strategies.items[0], "conditional");
-    assert_true(sweep_plan_read(&plan, &options, &error));
+    assert_string_equal(all.sweep.strategies.items[0], "conditional");
+    assert_true(sweep_plan_read(&plan, &all.sweep, &error));
     assert_int_equal(plan.over, SWEEP_INSTANCES);
     assert_int_equal(plan.count, 2);
     assert_int_equal(plan.values[1], 3);
     assert_true(plan.delayed);
     assert_int_equal(options.work_ms, 5);
-    assert_int_equal(options.redis_delay_us, 200);
+    assert_int_equal(all.sweep.redis_delay_us, 200);
     assert_true(parse("sweep --over work-ms=0,20ms,1s --set redis-delay-us=2ms", no_environment));
-    assert_true(sweep_plan_read(&plan, &options, &error));
+    assert_true(sweep_plan_read(&plan, &all.sweep, &error));
     assert_int_equal(plan.values[2], 1000);
-    assert_int_equal(options.redis_delay_us, 2000);
-    sweep_apply(&options, SWEEP_MAX_BATCH, 9);
+    assert_int_equal(all.sweep.redis_delay_us, 2000);
+    sweep_apply(&all.sweep, SWEEP_MAX_BATCH, 9);
     assert_int_equal(options.max_batch, 9);
     assert_int_equal(options.in_flight_per_product, 0);
 
     assert_true(parse("sweep --over instanses=1", no_environment));
-    assert_false(sweep_plan_read(&plan, &options, &error));
+    assert_false(sweep_plan_read(&plan, &all.sweep, &error));
     assert_non_null(strstr(error.text, "did you mean instances?"));
     static const char *const bad[] = {
         "sweep",
@@ -199,7 +199,7 @@ static void a_sweep_is_read(void **state)
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_true(parse(bad[i], no_environment));
-        if (sweep_plan_read(&plan, &options, &error))
+        if (sweep_plan_read(&plan, &all.sweep, &error))
             fail_msg("'%s' was taken", bad[i]);
         if (!strstr(error.text, "--over") && !strstr(error.text, "--set"))
             fail_msg("'%s' gave '%s'", bad[i], error.text);
