@@ -10,15 +10,14 @@
 /* The exit status. */
 static int run(union command_options *all)
 {
-    struct options *options = &all->shared;
-    switch (options->command) {
+    switch (all->shared.command) {
     case COMMAND_RUN:
-        return options->scenario == SCENARIO_UNPAID ? command_unpaid(options)
-                                                    : command_run(options);
+        return all->shared.scenario == SCENARIO_UNPAID ? command_unpaid(&all->run)
+                                                       : command_run(&all->run);
     case COMMAND_AUDIT:
         return command_audit(&all->audit);
     case COMMAND_REPORT:
-        return command_report(options);
+        return command_report(&all->report);
     case COMMAND_SWEEP:
         return command_sweep(&all->sweep);
     case COMMAND_CAPACITY:
@@ -32,7 +31,7 @@ static int run(union command_options *all)
     case COMMAND_OASIS:
         return command_oasis(&all->oasis);
     case COMMAND_ZOO:
-        return command_zoo(options);
+        return command_zoo(&all->zoo);
     case COMMAND_SHOP:
         return command_shop(&all->shop);
     }

@@ -36,7 +36,6 @@ enum scenario {
     SCENARIO_UNPAID
 };
 enum options_format { FORMAT_TABLE, FORMAT_WIDE, FORMAT_MD, FORMAT_JSON, FORMAT_CSV };
-enum options_zoo_format { ZOO_FORMAT_TABLE, ZOO_FORMAT_JSON };
 enum arrivals_kind { ARRIVALS_POISSON, ARRIVALS_CONSTANT };
 /* OPTIONS_USAGE: nothing was said, so the help is what is wrong. */
 enum options_action { OPTIONS_GO, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_USAGE };
@@ -46,14 +45,12 @@ enum { OPTIONS_MAX_INSTANCES = 16 };
 /* Strings point into argv, the environment or the table: borrowed. */
 struct options {
     enum command command;
-    struct option_list strategies; /* one item "all": every available one */
     enum scenario scenario;
     struct option_numbers instances; /* how many instances, one after the other */
     int64_t connections;
     int64_t threads;    /* 0: one a core */
     int64_t rate_per_s; /* 0: wrk, as fast as the servers answer */
     enum arrivals_kind arrivals;
-    int64_t surge;
     int64_t max_lag_ms;
     int64_t duration_s;
     int64_t stock;
@@ -64,9 +61,8 @@ struct options {
     /* Of started servers, 0: their own. Experiments and sweeps set them; they are no flags. */
     int64_t queue_capacity, in_flight_per_product, pg_sessions, max_batch;
     int64_t lock_ttl_ms, work_timeout_ms;
-    const char *body; /* "": the strategy's own */
-    struct option_texts header;
-    char headers[HEADERS_SIZE]; /* the same as lines of a request */
+    const char *body;           /* "": the strategy's own */
+    char headers[HEADERS_SIZE]; /* more of each order, as lines of a request */
     int64_t seed;
     int64_t first_product;
     const char *database;
@@ -78,28 +74,20 @@ struct options {
     const char *memcached;
     const char *zookeeper;
     const char *admin_token;
-    enum options_format format; /* what goes to stdout */
-    bool wide;
     const char *out; /* "": a new folder under results/ */
     struct option_list servers;
     const char *server_binary; /* "": found beside the harness */
     bool reset;
-    struct option_list folders;  /* what stands behind the command's name: report's runs, check's
-                                    ledger, zoo's names, shop's target */
-    const char *fail_if, *junit; /* "": none */
-    const char *keys;            /* "": orders have none; else "5%" are sent again */
-    bool keyed;                  /* the same: whether they have, and the share, 0 to 1 */
+    struct option_list folders; /* what stands behind the command's name */
+    const char *keys;           /* "": orders have none; else "5%" are sent again */
+    bool keyed;                 /* the same: whether they have, and the share, 0 to 1 */
     double repeats;
     int64_t users, limit; /* 0 and 0: each order is another user's; any number of units */
     const char *system_name;
-    enum options_zoo_format zoo_format;
-    bool step;
 };
 
 /* Backends, what started servers are, where files go: for whatever loads servers. */
 extern const struct option_table option_table_backends;
-/* The flags of commands that have no table of their own, and behind them the backends. */
-extern const struct option_table option_table_loads;
 
 /* For whoever has a table of his own: the options before any flag, and what is to be said of them
  * together. */

@@ -30,12 +30,13 @@ static bool folder_of(const char *path, char *out, struct error *error)
     return length < PATH_BYTES || error_fail(error, "%.60s…: too long", path);
 }
 
-static bool read_all(const struct options *options, struct page_run *runs, struct error *error)
+static bool read_all(const struct report_options *options, struct page_run *runs,
+                     struct error *error)
 {
     const struct option_list *chosen = &options->strategies;
-    for (size_t i = 0; i < options->folders.count; i++) {
-        runs[i].name = options->folders.items[i];
-        if (!document_read(options->folders.items[i], &runs[i].document, error))
+    for (size_t i = 0; i < options->shared.folders.count; i++) {
+        runs[i].name = options->shared.folders.items[i];
+        if (!document_read(options->shared.folders.items[i], &runs[i].document, error))
             return false;
         if (chosen->count > 0 && !document_choose(&runs[i].document, chosen, error))
             return error_prefix(error, "%s", runs[i].name);
@@ -45,14 +46,15 @@ static bool read_all(const struct options *options, struct page_run *runs, struc
 
 /* One run's beside its files; several runs' where --out says, or here: only the first two know the
  * way to the files. */
-static bool write_page(const struct options *options, struct page_run *runs, struct error *error)
+static bool write_page(const struct report_options *options, struct page_run *runs,
+                       struct error *error)
 {
-    size_t count = options->folders.count;
+    size_t count = options->shared.folders.count;
     char folder[PATH_BYTES], beside[PATH_BYTES] = ".", links[OPTION_LIST_MAX][PATH_BYTES + 1];
     bool made;
 
-    for (size_t i = 0; i < count && !*options->out; i++) {
-        if (!folder_of(options->folders.items[i], links[i], error))
+    for (size_t i = 0; i < count && !*options->shared.out; i++) {
+        if (!folder_of(options->shared.folders.items[i], links[i], error))
             return false;
         if (count == 1) {
             memcpy(beside, links[i], sizeof beside);
@@ -64,15 +66,15 @@ static bool write_page(const struct options *options, struct page_run *runs, str
         }
         runs[i].link = links[i];
     }
-    if (!files_make_folder(*options->out ? options->out : beside, folder, sizeof folder, &made,
-                           error) ||
+    if (!files_make_folder(*options->shared.out ? options->shared.out : beside, folder,
+                           sizeof folder, &made, error) ||
         !page_write_runs(folder, runs, count, error))
         return false;
     printf("%s/report.html\n", folder);
     return true;
 }
 
-int command_report(const struct options *options)
+int command_report(const struct report_options *options)
 {
     struct error error;
     struct page_run *runs = calloc(OPTION_LIST_MAX, sizeof *runs);
@@ -82,7 +84,7 @@ int command_report(const struct options *options)
     bool made = read_all(options, runs, &error);
     if (made)
         made = write_page(options, runs, &error);
-    for (size_t i = 0; i < options->folders.count; i++)
+    for (size_t i = 0; i < options->shared.folders.count; i++)
         document_free(&runs[i].document);
     free(runs);
     return made ? 0 : process_fail(error.text);

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 struct run {
+    const struct run_options *options; /* borrowed */
     struct harness harness;
     struct results results;   /* owned: items */
     struct document document; /* owned: what was made of them */
@@ -42,7 +43,7 @@ static bool is_articles(const struct run *run)
 /* --strategies against what the servers have. */
 static bool choose(struct run *run, struct error *error)
 {
-    const struct option_list *wanted = &run->harness.options->strategies;
+    const struct option_list *wanted = &run->options->strategies;
     run->chosen_count = 0;
     if (wanted->count == 1 && strcmp(wanted->items[0], "all") == 0) {
         for (size_t i = 0; i < run->harness.strategies_count; i++) {
@@ -95,7 +96,7 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
     plan.headers = options->headers;
     plan.rate_per_s = options->rate_per_s;
     plan.arrivals = options->arrivals;
-    plan.surge = options->surge;
+    plan.surge = run->options->surge;
     plan.max_lag_ms = options->max_lag_ms;
     plan.fail_if = &run->fail_if;
     if (kind == PHASE_TRUTH || options->scenario == SCENARIO_BELL)
@@ -158,7 +159,7 @@ struct outputs {
     FILE *table, *notes;
 };
 
-static struct outputs outputs_of(const struct options *options)
+static struct outputs outputs_of(const struct run_options *options)
 {
     bool is_data = options->format == FORMAT_JSON || options->format == FORMAT_CSV;
     bool is_text = options->format == FORMAT_TABLE || options->format == FORMAT_WIDE;
@@ -169,7 +170,7 @@ static void print_table(const struct run *run, const struct outputs *to,
                         struct verdict_tally *tally)
 {
     const struct options *options = run->harness.options;
-    struct table_style style = {options->format, terminal_has_colours(to->table)};
+    struct table_style style = {run->options->format, terminal_has_colours(to->table)};
     char buyers[120];
     options_buyers_text(options, buyers, sizeof buyers);
     fprintf(to->notes,
@@ -179,13 +180,13 @@ static void print_table(const struct run *run, const struct outputs *to,
             options->rounds == 1 ? "" : "s", options->duration_s, buyers);
     table_print(to->table, &run->document, &style, tally);
     table_print_legend(to->notes, &style, tally);
-    open_results_print(to->notes, &run->document, options->format == FORMAT_WIDE);
+    open_results_print(to->notes, &run->document, run->options->format == FORMAT_WIDE);
     fprintf(to->notes, "\n%s,\ncommitted with synchronous_commit on.\n",
             what_was_done(options->scenario));
     if (options->rounds > 1)
         fprintf(to->notes,
                 "Rates and latencies are medians of the rounds%s; the rest is the worst round's.\n",
-                options->format == FORMAT_WIDE ? ", ± half their spread" : "");
+                run->options->format == FORMAT_WIDE ? ", ± half their spread" : "");
 }
 
 /* Files, then table and legend of what they say. Returns the exit status that the verdicts ask for.
@@ -193,8 +194,8 @@ static void print_table(const struct run *run, const struct outputs *to,
 static int report(struct run *run)
 {
     const struct harness *harness = &run->harness;
-    const struct outputs to = outputs_of(harness->options);
-    enum options_format format = harness->options->format;
+    const struct outputs to = outputs_of(run->options);
+    enum options_format format = run->options->format;
     struct verdict_tally tally = {{0}};
     struct gate gate;
     char line[600];
@@ -241,12 +242,13 @@ static void forget_the_interrupted(struct run *run)
 }
 
 /* What is wrong on the command line is said before anything is started. */
-static bool begin(struct run *run, const struct options *options, struct error *error)
+static bool begin(struct run *run, struct error *error)
 {
+    const struct run_options *options = run->options;
     if (*options->fail_if && !thresholds_parse("fail-if", options->fail_if, &run->fail_if, error))
         return false;
     return junit_open(&run->junit, options->junit, error) &&
-           harness_init(&run->harness, options, error);
+           harness_init(&run->harness, &options->shared, error);
 }
 
 /* `ended`: what ended the run before its time; NULL: nothing. */
@@ -262,13 +264,14 @@ static bool write_junit(struct run *run, const char *ended, struct error *error)
     return junit_close(&run->junit, "seckill-loadtest run", error);
 }
 
-int command_run(struct options *options)
+int command_run(const struct run_options *options)
 {
     struct run *run = calloc(1, sizeof *run);
     struct error error = {.text = ""};
     if (!run)
         return process_fail("out of memory");
-    bool begun = begin(run, options, &error);
+    run->options = options;
+    bool begun = begin(run, &error);
     bool made = begun && (is_articles(run) ? articles_run(&run->harness, &run->results, &error)
                                            : run_everything(run, &error));
     harness_clear_progress(&run->harness);

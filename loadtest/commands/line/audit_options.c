@@ -1,6 +1,8 @@
 /* See audit_options.h. */
 #include "loadtest/commands/line/audit_options.h"
 
+#include "loadtest/commands/line/run_options.h"
+
 enum { AUDIT = COMMAND_AUDIT };
 
 #define AT(member) offsetof(struct audit_options, member)
@@ -11,4 +13,4 @@ static const struct option_row rows[] = {
 };
 
 const struct option_table option_table_audit = {
-    .rows = rows, .count = sizeof rows / sizeof rows[0], .more = &option_table_loads};
+    .rows = rows, .count = sizeof rows / sizeof rows[0], .more = &option_table_run};

@@ -3,7 +3,6 @@
 
 #include "base/options/nearest.h"
 #include "loadtest/commands/line/options_texts.h"
-#include "loadtest/commands/line/settle.h"
 
 #include <string.h>
 
@@ -162,7 +161,7 @@ static bool settle(union command_options *out, const struct option_given *given,
     case COMMAND_ZOO:
         return true;
     case COMMAND_RUN:
-        return run_settle(&out->shared, given, error);
+        return run_options_settle(&out->run, given, error);
     case COMMAND_SWEEP:
         return sweep_options_settle(&out->sweep, error);
     case COMMAND_CAPACITY:

@@ -13,9 +13,12 @@
 #include "loadtest/commands/line/audit_options.h"
 #include "loadtest/commands/line/check_options.h"
 #include "loadtest/commands/line/record_options.h"
+#include "loadtest/commands/line/report_options.h"
+#include "loadtest/commands/line/run_options.h"
 #include "loadtest/commands/oasis/oasis_options.h"
 #include "loadtest/commands/shop/shop_options.h"
 #include "loadtest/commands/sweep/sweep_options.h"
+#include "loadtest/commands/zoo/zoo_options.h"
 
 /* The one that shared.command says. */
 union command_options {
@@ -26,8 +29,11 @@ union command_options {
     struct faults_options faults;
     struct oasis_options oasis;
     struct record_options record;
+    struct report_options report;
+    struct run_options run;
     struct shop_options shop;
     struct sweep_options sweep;
+    struct zoo_options zoo;
 };
 
 /* False with a text that names the flag and what it takes. `environment` looks a variable up. */

@@ -105,6 +105,7 @@ static bool sell(const struct harness *harness, const struct api_strategy *strat
 
 /* What the sales found so far, and where it is gathered. */
 struct unpaid {
+    const struct option_list *strategies; /* borrowed: --strategies */
     struct harness harness;
     json_t *runs; /* owned: an array */
     struct verdict_tally tally;
@@ -129,7 +130,7 @@ static bool sell_and_judge(struct unpaid *unpaid, const struct api_strategy *str
 static bool sell_all(struct unpaid *unpaid, struct error *error)
 {
     const struct harness *harness = &unpaid->harness;
-    const struct option_list *wanted = &harness->options->strategies;
+    const struct option_list *wanted = unpaid->strategies;
     bool all = wanted->count == 1 && strcmp(wanted->items[0], "all") == 0;
     size_t count = all ? harness->strategies_count : wanted->count;
     for (size_t i = 0; i < count; i++) {
@@ -175,14 +176,15 @@ static int report(const struct unpaid *unpaid)
     return verdict_exit_status(&unpaid->tally);
 }
 
-int command_unpaid(const struct options *options)
+int command_unpaid(const struct run_options *options)
 {
     struct unpaid *unpaid = calloc(1, sizeof *unpaid);
     struct error error = {.text = ""};
     if (!unpaid)
         return process_fail("out of memory");
+    unpaid->strategies = &options->strategies;
     unpaid->runs = json_array();
-    bool begun = harness_init(&unpaid->harness, options, &error);
+    bool begun = harness_init(&unpaid->harness, &options->shared, &error);
     bool made = begun && sell_everywhere(unpaid, &error);
     int status = begun ? report(unpaid) : 2;
     if (!made) {

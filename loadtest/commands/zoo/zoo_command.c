@@ -56,38 +56,39 @@ static bool play_act(struct zoo_stage *stage, struct show *show, const struct zo
     return true;
 }
 
-static bool play_pair(struct zoo_stage *stage, const struct options *options, struct zoo_pair *pair,
-                      struct error *error)
+static bool play_pair(struct zoo_stage *stage, const struct zoo_options *options,
+                      struct zoo_pair *pair, struct error *error)
 {
     struct show show = {.exhibit = pair->exhibit,
-                        .table = options->zoo_format == ZOO_FORMAT_TABLE,
+                        .table = options->format == ZOO_FORMAT_TABLE,
                         .step = options->step && isatty(STDIN_FILENO),
                         .columns = terminal_columns(stdout)};
     return play_act(stage, &show, &pair->exhibit->unsafe, &pair->unsafe, error) &&
            play_act(stage, &show, &pair->exhibit->safe, &pair->safe, error);
 }
 
-static bool play_on(struct zoo_stage *stage, const struct options *options, struct zoo_pair *pairs,
-                    size_t count, struct error *error)
+static bool play_on(struct zoo_stage *stage, const struct zoo_options *options,
+                    struct zoo_pair *pairs, size_t count, struct error *error)
 {
     for (size_t i = 0; i < count; i++) {
-        if (i && options->zoo_format == ZOO_FORMAT_TABLE)
+        if (i && options->format == ZOO_FORMAT_TABLE)
             putchar('\n');
         if (!play_pair(stage, options, &pairs[i], error))
             return false;
     }
     /* A table was printed while it was played. */
-    return options->zoo_format == ZOO_FORMAT_TABLE || zoo_print_json(stdout, pairs, count) ||
+    return options->format == ZOO_FORMAT_TABLE || zoo_print_json(stdout, pairs, count) ||
            error_fail(error, "out of memory");
 }
 
-static struct zoo_place place_of(const struct options *options)
+static struct zoo_place place_of(const struct zoo_options *own)
 {
+    const struct options *options = &own->shared;
     return (struct zoo_place){options->database, options->redis, options->stock_redis,
                               options->redlock, options->memcached};
 }
 
-static int play(const struct options *options, struct zoo_pair *pairs, size_t count)
+static int play(const struct zoo_options *options, struct zoo_pair *pairs, size_t count)
 {
     const struct zoo_place place = place_of(options);
     struct zoo_stage stage;
@@ -101,7 +102,7 @@ static int play(const struct options *options, struct zoo_pair *pairs, size_t co
 }
 
 /* "none  Two read the same figure", and what would have to be said to play it. */
-static int list(const struct zoo *zoo, const struct options *options)
+static int list(const struct zoo *zoo, const struct zoo_options *options)
 {
     const struct zoo_place place = place_of(options);
     for (size_t i = 0; i < zoo->count; i++) {
@@ -131,11 +132,11 @@ static bool choose(const struct zoo *zoo, const char *name, struct zoo_pair *pai
                       nearest_text(&nearest, "", meant));
 }
 
-static bool choose_all(const struct zoo *zoo, const struct options *options, struct zoo_pair *pairs,
-                       size_t *count, struct error *error)
+static bool choose_all(const struct zoo *zoo, const struct zoo_options *options,
+                       struct zoo_pair *pairs, size_t *count, struct error *error)
 {
     const struct zoo_place place = place_of(options);
-    const struct option_list *names = &options->folders;
+    const struct option_list *names = &options->shared.folders;
     bool good = names->count > 0 || choose(zoo, "all", pairs, count, error);
     for (size_t i = 0; good && i < names->count; i++)
         good = choose(zoo, names->items[i], pairs, count, error);
@@ -147,12 +148,13 @@ static bool choose_all(const struct zoo *zoo, const struct options *options, str
     return good;
 }
 
-static int choose_and_play(const struct zoo *zoo, const struct options *options)
+static int choose_and_play(const struct zoo *zoo, const struct zoo_options *options)
 {
     struct error error;
     size_t count = 0;
     /* "all" may stand beside a name. */
-    struct zoo_pair *pairs = calloc(zoo->count * (options->folders.count + 1), sizeof *pairs);
+    struct zoo_pair *pairs =
+        calloc(zoo->count * (options->shared.folders.count + 1), sizeof *pairs);
     if (!pairs)
         return process_fail("out of memory");
     int status = choose_all(zoo, options, pairs, &count, &error) ? play(options, pairs, count)
@@ -161,13 +163,13 @@ static int choose_and_play(const struct zoo *zoo, const struct options *options)
     return status;
 }
 
-int command_zoo(const struct options *options)
+int command_zoo(const struct zoo_options *options)
 {
     struct error error;
     struct zoo zoo;
     if (!zoo_open(&zoo, &error))
         return process_fail(error.text);
-    int status = options->folders.count == 0 && options->zoo_format == ZOO_FORMAT_TABLE
+    int status = options->shared.folders.count == 0 && options->format == ZOO_FORMAT_TABLE
                      ? list(&zoo, options)
                      : choose_and_play(&zoo, options);
     zoo_close(&zoo);

@@ -69,8 +69,8 @@ static void defaults(void **state)
     assert_true(parse("run", no_environment));
     assert_int_equal(options.command, COMMAND_RUN);
     assert_int_equal(options.scenario, SCENARIO_HOT);
-    assert_int_equal(options.strategies.count, 1);
-    assert_string_equal(options.strategies.items[0], "all");
+    assert_int_equal(all.run.strategies.count, 1);
+    assert_string_equal(all.run.strategies.items[0], "all");
     assert_int_equal(options.instances.count, 1);
     assert_int_equal(options.instances.items[0], 1);
     assert_int_equal(options.connections, 64);
@@ -95,8 +95,8 @@ static void reads_every_kind(void **state)
                       "--duration 2m --wait-ms 500ms --body guarded --server http://a:1,http://b:2,"
                       "http://c:3 --reset --database host=/here",
                       some_environment));
-    assert_int_equal(options.strategies.count, 2);
-    assert_string_equal(options.strategies.items[1], "conditional");
+    assert_int_equal(all.run.strategies.count, 2);
+    assert_string_equal(all.run.strategies.items[1], "conditional");
     assert_int_equal(options.scenario, SCENARIO_SPREAD);
     assert_int_equal(options.instances.count, 2);
     assert_int_equal(options.instances.items[1], 3);
@@ -460,7 +460,7 @@ static void a_header_may_be_repeated_often(void **state)
     for (int i = 0; i < OPTION_TEXTS_MAX; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), " --header=H%d:1", i);
     assert_true(parse(text, no_environment));
-    assert_int_equal(options.header.count, OPTION_TEXTS_MAX);
+    assert_int_equal(all.run.header.count, OPTION_TEXTS_MAX);
     strncat(text, " --header=Last:1", sizeof text - strlen(text) - 1);
     assert_false(parse(text, no_environment));
     assert_non_null(strstr(error.text, "--header may be given 16 times at most"));
