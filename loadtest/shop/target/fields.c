@@ -154,19 +154,19 @@ static bool read_kind(const struct place *place, const struct field *field, void
 
 static bool read_all(const struct place *place, const struct field *field, void *into)
 {
-    void **items = (void *)((char *)into + field->at);
     size_t *count = (void *)((char *)into + field->count);
     if (!(field->kind == LIST ? place_is_list : place_is_map)(place, field->wanted))
         return false;
     if (place->count > field->most)
         return place_refuse(place, "%s: %zu at most", field->many, field->most);
-    *items = place_take(place, place->count * field->size);
-    for (const struct place *child = place->first; *items && child; child = child->next) {
+    void *items = place_take(place, place->count * field->size);
+    memcpy((char *)into + field->at, &items, sizeof items);
+    for (const struct place *child = place->first; items && child; child = child->next) {
         if (!field->then(child, into))
             return false;
         ++*count;
     }
-    return *items != NULL;
+    return items != NULL;
 }
 
 static bool read_field(const struct place *place, const struct field *field, void *into)

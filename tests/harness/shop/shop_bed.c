@@ -4,6 +4,13 @@
 
 #include <stdio.h>
 
+const char *shop_bed_path(const char *name)
+{
+    static char path[200];
+    snprintf(path, sizeof path, "%s/%s", bed->folder, name);
+    return path;
+}
+
 void shop_bed_write(const char *audit)
 {
     shop_bed_write_at(bed->count ? bed->servers[0].url : "http://127.0.0.1:1", audit);
@@ -11,9 +18,7 @@ void shop_bed_write(const char *audit)
 
 void shop_bed_write_at(const char *server, const char *audit)
 {
-    char path[200];
-    snprintf(path, sizeof path, "%s/shop.yaml", bed->folder);
-    FILE *to = fopen(path, "we");
+    FILE *to = fopen(shop_bed_path("shop.yaml"), "we");
     assert_non_null(to);
     fprintf(to,
             "name: our shop\n"

@@ -21,6 +21,9 @@ void shop_bed_write_at(const char *server, const char *audit);
     "    sql: SELECT o.id, user_id, quantity FROM seckill.orders o JOIN seckill.product p\n"       \
     "      ON p.id = product_id AND p.epoch = o.epoch WHERE p.id = {product} AND status = 1\n"
 
+/* Of a file in the bed's folder; valid until the next call. */
+const char *shop_bed_path(const char *name);
+
 /* Runs it with 80 buyers and more arguments; its exit status. */
 int shop_bed_run(const char *arguments);
 

@@ -58,9 +58,7 @@ static void what_the_books_do_not_say_is_no_measure(void **state)
     own_bed_says("--fail-if: committed is not measured here: the target's audit names no orders; "
                  "there are p50, p90, p99, max, orders, accepted, refused and failed");
     own_bed_file_says("junit.xml", "<error message=\"--fail-if: committed is not measured here");
-    char ledger[200];
-    snprintf(ledger, sizeof ledger, "%s/ledger.jsonl", bed->folder);
-    assert_int_equal(access(ledger, F_OK), -1);
+    assert_int_equal(access(shop_bed_path("ledger.jsonl"), F_OK), -1);
     expect_status(gated("p99>1000s,orders<80"), 0);
 }
 

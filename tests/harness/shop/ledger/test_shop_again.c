@@ -42,15 +42,6 @@ struct edit {
     const char *from, *to;
 };
 
-static void put(const char *text)
-{
-    FILE *to = fopen(path, "we");
-    assert_non_null(to);
-    fputs(text, to);
-    bool closed = fclose(to) == 0;
-    assert_true(closed);
-}
-
 static void put_edited(const struct edit *edits, size_t count)
 {
     char text[4096], tail[4096];
@@ -62,20 +53,18 @@ static void put_edited(const struct edit *edits, size_t count)
         snprintf(tail, sizeof tail, "%s", at + strlen(edits[i].from));
         snprintf(at, sizeof text - (size_t)(at - text), "%s%s", edits[i].to, tail);
     }
-    put(text);
+    t_write(path, text);
 }
-
-static char name[] = "ours", file[] = "shop.yaml", sql[] = "SELECT 1";
 
 static struct target target_of(void)
 {
-    struct target target = {.path = file,
-                            .name = name,
+    struct target target = {.path = "shop.yaml",
+                            .name = "ours",
                             .product = 7,
                             .stock = 2,
                             .limit = 1,
-                            .stock_left = {.sql = sql},
-                            .orders = {.sql = sql}};
+                            .stock_left = {.sql = "SELECT 1"},
+                            .orders = {.sql = "SELECT 1"}};
     for (size_t i = 0; i < SHOP_CLAIMS; i++)
         target.claims[i] = true;
     return target;
@@ -111,7 +100,7 @@ static void expect_broken(unsigned broken)
 static void a_whole_one_keeps_every_claim(void **state)
 {
     (void)state;
-    put(whole);
+    t_write(path, whole);
     expect_broken(0);
     for (size_t i = 0; i < SHOP_CLAIMS; i++)
         assert_int_equal(sale.judgement.claims[i].result, CLAIM_KEPT);
@@ -129,7 +118,7 @@ static void what_an_editor_adds_is_read(void **state)
     (void)state;
     char text[sizeof whole + 16];
     snprintf(text, sizeof text, "\xef\xbb\xbf%s\r\n\n", whole);
-    put(text);
+    t_write(path, text);
     expect_broken(0);
 }
 
@@ -217,10 +206,9 @@ static void is_refused(const struct target *target, const char *why)
 static void a_ledger_of_another_sale_is_refused(void **state)
 {
     (void)state;
-    static char theirs[] = "theirs";
     struct target target = target_of();
-    put(whole);
-    target.name = theirs;
+    t_write(path, whole);
+    target.name = "theirs";
     is_refused(&target, "its shop is called ours, and there it is theirs (name)");
     target = target_of();
     target.product = 8;

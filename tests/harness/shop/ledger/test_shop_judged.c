@@ -27,11 +27,9 @@ struct text {
 static struct text read_file(const char *name)
 {
     enum { MOST = 1 << 20 };
-    char path[200];
     struct text text = {.bytes = malloc(MOST + 1)};
     assert_non_null(text.bytes);
-    snprintf(path, sizeof path, "%s/%s", bed->folder, name);
-    FILE *from = t_open(path);
+    FILE *from = t_open(shop_bed_path(name));
     text.length = fread(text.bytes, 1, MOST, from);
     fclose(from);
     text.bytes[text.length] = '\0';
@@ -41,27 +39,12 @@ static struct text read_file(const char *name)
 
 static bool is_there(const char *name)
 {
-    char path[200];
-    snprintf(path, sizeof path, "%s/%s", bed->folder, name);
-    return access(path, F_OK) == 0;
+    return access(shop_bed_path(name), F_OK) == 0;
 }
 
 static void take_away(const char *name)
 {
-    char path[200];
-    snprintf(path, sizeof path, "%s/%s", bed->folder, name);
-    assert_int_equal(unlink(path), 0);
-}
-
-static void write_file(const char *name, const char *text, size_t length)
-{
-    char path[200];
-    snprintf(path, sizeof path, "%s/%s", bed->folder, name);
-    FILE *to = fopen(path, "we");
-    assert_non_null(to);
-    assert_int_equal(fwrite(text, 1, length, to), length);
-    bool closed = fclose(to) == 0;
-    assert_true(closed);
+    assert_int_equal(unlink(shop_bed_path(name)), 0);
 }
 
 static int judge(const char *ledger, const char *arguments)
@@ -163,17 +146,16 @@ static void is_refused(const char *ledger, const char *why)
 static void a_run_that_was_ended_has_no_verdict(void **state)
 {
     struct process shop;
-    char path[200], arguments[300], line[4096];
+    char arguments[300], line[4096];
     bool sells = false;
     (void)state;
     shop_bed_write("");
-    snprintf(path, sizeof path, "%s/ledger.jsonl", bed->folder);
     snprintf(arguments, sizeof arguments, "shop %s/shop.yaml --rate 50 --duration 3600s",
              bed->folder);
     bed_start(bed, arguments, &shop);
     for (int64_t until_us = clock_mono_us() + t_patience_us(); !sells;) {
         assert_true(clock_mono_us() < until_us);
-        FILE *from = fopen(path, "re");
+        FILE *from = fopen(shop_bed_path("ledger.jsonl"), "re");
         while (from && fgets(line, sizeof line, from))
             sells = sells || strstr(line, "\"is\":");
         if (from)
@@ -198,12 +180,12 @@ static void what_is_no_ledger_of_this_sale_is_refused(void **state)
     take_away("report.html");
     is_refused("nothing.jsonl", "/nothing.jsonl: No such file or directory");
     is_refused("shop.yaml", "/shop.yaml: line 1: no JSON object");
-    write_file("record.jsonl", record, strlen(record));
+    t_write(shop_bed_path("record.jsonl"), record);
     is_refused("record.jsonl", "line 1: a ledger of `record`: seckill-loadtest check judges it");
     at = strstr(ledger.bytes, "{\"op\":1,");
     assert_non_null(at);
     *at = '<';
-    write_file("damaged.jsonl", ledger.bytes, ledger.length);
+    t_write(shop_bed_path("damaged.jsonl"), ledger.bytes);
     is_refused("damaged.jsonl", "/damaged.jsonl: line ");
     free(ledger.bytes);
     shop_bed_write("  stock: {sql: 'SELECT 1'}\n");

@@ -1,7 +1,6 @@
 #include "shop_file.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/seckill-shop-XXXXXX";
@@ -21,22 +20,12 @@ int shop_file_teardown(void **state)
     return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : 1;
 }
 
-static void write_file(const char *name, const char *text, size_t length)
+void shop_file_write(const char *text, size_t length)
 {
-    FILE *to = fopen(name, "we");
+    FILE *to = fopen(SHOP_FILE, "we");
 
     assert_non_null(to);
     assert_int_equal(fwrite(text, 1, length, to), length);
     bool closed = fclose(to) == 0;
     assert_true(closed);
-}
-
-void shop_file_write(const char *text, size_t length)
-{
-    write_file(SHOP_FILE, text, length);
-}
-
-void shop_file_write_csv(const char *name, const char *text)
-{
-    write_file(name, text, strlen(text));
 }

@@ -13,7 +13,6 @@
 int shop_file_setup(void **state);
 int shop_file_teardown(void **state);
 
-void shop_file_write(const char *text, size_t length);
-void shop_file_write_csv(const char *name, const char *text); /* users.csv or empty.csv */
+void shop_file_write(const char *text, size_t length); /* users.csv and empty.csv go as well */
 
 #endif

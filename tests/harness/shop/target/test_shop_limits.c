@@ -23,11 +23,11 @@ static void what_is_no_file_is_refused(void **state)
     (void)state;
     is_refused("nobody", "nobody: No such file or directory");
     is_refused("/", "/: a folder, no file");
-    shop_file_write("", 0);
+    t_write(SHOP_FILE, "");
     is_refused(SHOP_FILE, "shop:1: an empty file: docs/JUDGING.md#the-target-file has one");
-    shop_file_write("# no more\n", 10);
+    t_write(SHOP_FILE, "# no more\n");
     is_refused(SHOP_FILE, "shop:1: an empty file: docs/JUDGING.md#the-target-file has one");
-    shop_file_write("- a\n", 4);
+    t_write(SHOP_FILE, "- a\n");
     is_refused(SHOP_FILE,
                "shop:1: a list, and a map is wanted: with name, server, database, product, "
                "stock, limit, users, before, request, repeats, outcome, poll, reset, "
@@ -41,7 +41,7 @@ static void what_is_no_text_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
-        shop_file_write(bytes[i], strlen(bytes[i]));
+        t_write(SHOP_FILE, bytes[i]);
         is_refused(SHOP_FILE, "shop:2: not text in UTF-8");
     }
     shop_file_write("a\0\n", 3);

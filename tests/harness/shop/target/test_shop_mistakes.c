@@ -319,8 +319,8 @@ static void each_mistake_is_answered_with_its_line_and_what_would_be_right(void 
     setenv("SHOP_TEST_SECRET", "pa55w0rd", 1);
     setenv("SHOP_TEST_EMPTY", "", 1);
     unsetenv("SHOP_TEST_UNSET");
-    shop_file_write_csv("users.csv", "name,token\n1,2\n");
-    shop_file_write_csv("empty.csv", "");
+    t_write("users.csv", "name,token\n1,2\n");
+    t_write("empty.csv", "");
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         struct error error = {.code = ERROR_NONE};
         struct target target;

@@ -70,7 +70,7 @@ static int read_whole(void **state)
 
     shop_file_setup(state);
     setenv("SHOP_TEST_SECRET", "pa55{user}", 1);
-    shop_file_write(whole, strlen(whole));
+    t_write(SHOP_FILE, whole);
     bool read = target_read(SHOP_FILE, &target, &error);
     if (!read)
         print_message("%s\n", error.text);
@@ -210,16 +210,21 @@ static void the_books_are_read_by_sql_or_a_command(void **state)
         assert_int_equal(target.claims[i], i == SHOP_NEVER_OVERSOLD || i == SHOP_ONE_A_KEY);
 }
 
+static struct target read_text(const char *text)
+{
+    struct error error = {.code = ERROR_NONE};
+    struct target read;
+    t_write(SHOP_FILE, text);
+    if (!target_read(SHOP_FILE, &read, &error))
+        fail_msg("%s", error.text);
+    return read;
+}
+
 static void what_is_not_given_has_a_default(void **state)
 {
-    static const char text[] = "server: https://[::1]:8443\nstock: 5\nrequest: {path: /buy}\n"
-                               "outcome: [{sold: 201}]\n";
-    struct error error = {.code = ERROR_NONE};
-    struct target plain;
-
+    struct target plain = read_text("server: https://[::1]:8443\nstock: 5\nrequest: {path: /buy}\n"
+                                    "outcome: [{sold: 201}]\n");
     (void)state;
-    shop_file_write(text, strlen(text));
-    assert_true(target_read(SHOP_FILE, &plain, &error));
     assert_string_equal(plain.name, "shop");
     assert_string_equal(plain.purchase.method, "POST");
     assert_string_equal(plain.purchase.url, "https://[::1]:8443/buy");
@@ -237,29 +242,13 @@ static void what_is_not_given_has_a_default(void **state)
 
 static void a_csv_names_the_fields_of_its_users(void **state)
 {
-    static const char text[] = "server: http://a\nstock: 5\nusers: {csv: users.csv}\n"
-                               "request: {path: '/buy?u={user}&c={card}'}\n"
-                               "outcome: [{sold: 201}]\n";
-    struct error error = {.code = ERROR_NONE};
-    struct target plain;
-
     (void)state;
-    shop_file_write(text, strlen(text));
-    shop_file_write_csv("users.csv", "\xef\xbb\xbf\"card\",user\r\n1,2\r\n");
-    if (!target_read(SHOP_FILE, &plain, &error))
-        fail_msg("%s", error.text);
+    t_write("users.csv", "\xef\xbb\xbf\"card\",user\r\n1,2\r\n");
+    struct target plain = read_text("server: http://a\nstock: 5\nusers: {csv: users.csv}\n"
+                                    "request: {path: '/buy?u={user}&c={card}'}\n"
+                                    "outcome: [{sold: 201}]\n");
     assert_string_equal(plain.users_csv, "users.csv");
     target_fini(&plain);
-}
-
-static struct target read_text(const char *text)
-{
-    struct error error = {.code = ERROR_NONE};
-    struct target read;
-    shop_file_write(text, strlen(text));
-    if (!target_read(SHOP_FILE, &read, &error))
-        fail_msg("%s", error.text);
-    return read;
 }
 
 /* A password with all that has a meaning somewhere is one value wherever it stands. */

@@ -9,14 +9,14 @@
 
 #include <string.h>
 
-static char csv[] = "users.csv";
+static const char csv[] = "users.csv";
 static struct shop_users users;
 static struct error error;
 
 static bool read_text(const char *text)
 {
     const struct target target = {.users_csv = csv};
-    shop_file_write_csv(csv, text);
+    t_write(csv, text);
     error.text[0] = '\0';
     return users_open(&users, &target, "/dev/null", &error);
 }
@@ -130,14 +130,13 @@ static void many_users(void **state)
 static void a_command_prints_them(void **state)
 {
     (void)state;
-    static char prints[] = "printf 'user,token\\n7,\"a,b\"\\n'", fails[] = "echo user; exit 3";
-    struct target target = {.users_command = prints};
+    struct target target = {.users_command = "printf 'user,token\\n7,\"a,b\"\\n'"};
     if (!users_open(&users, &target, "/dev/null", &error))
         fail_msg("%s", error.text);
     assert_int_equal(users.count, 1);
     expect_cell(0, "token", "a,b");
     users_close(&users);
-    target.users_command = fails;
+    target.users_command = "echo user; exit 3";
     assert_false(users_open(&users, &target, "/dev/null", &error));
     assert_non_null(strstr(error.text, "users, by a command: "));
     assert_non_null(strstr(error.text, "exit status 3"));

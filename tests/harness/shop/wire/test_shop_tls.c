@@ -82,12 +82,10 @@ static void one_that_is_made_out_to_another_host_is_refused(void **state)
 /* The shop is not asked: no ledger was begun. */
 static void expect_unasked(const char *vouching, const char *said)
 {
-    char ledger[200];
-    snprintf(ledger, sizeof ledger, "%s/ledger.jsonl", bed->folder);
-    unlink(ledger);
+    unlink(shop_bed_path("ledger.jsonl"));
     assert_int_equal(judge("localhost", vouching, TWO), 2);
     own_bed_says(said);
-    assert_int_equal(access(ledger, F_OK), -1);
+    assert_int_equal(access(shop_bed_path("ledger.jsonl"), F_OK), -1);
 }
 
 static void a_file_that_can_vouch_for_nobody_is_said_first(void **state)
@@ -101,14 +99,9 @@ static void a_file_that_can_vouch_for_nobody_is_said_first(void **state)
 /* It looks like a certificate, so that curl alone finds out. */
 static void a_damaged_file_is_named(void **state)
 {
-    char path[200];
     (void)state;
-    snprintf(path, sizeof path, "%s/damaged.pem", bed->folder);
-    FILE *to = fopen(path, "we");
-    assert_non_null(to);
-    fputs("-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n", to);
-    bool closed = fclose(to) == 0;
-    assert_true(closed);
+    t_write(shop_bed_path("damaged.pem"),
+            "-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n");
     assert_int_equal(judge("localhost", "damaged.pem", TWO), 2);
     own_bed_says("2 requests went wrong, the first: --ca-file cannot be used: ");
 }
