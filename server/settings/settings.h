@@ -59,7 +59,7 @@ enum settings_action {
     SETTINGS_HELP_MARKDOWN,       /* --help=markdown: each setting's facts, as they stand in
                                      docs/CONFIG.md */
     SETTINGS_STRATEGIES,          /* --strategies: what there is, for a script */
-    SETTINGS_STRATEGIES_MARKDOWN, /* --strategies=markdown: as the table of README.md */
+    SETTINGS_STRATEGIES_MARKDOWN, /* --strategies=markdown: as the table of docs/STRATEGIES.md */
     SETTINGS_VERSION              /* --version */
 };
 
