@@ -140,7 +140,9 @@ static struct scene {
      {{"told 1 sold a; told 2 sold b; before 1 refused; before 2 shed; row a 1 1; row b 2 1; "
        "left 0",
        "one_a_user", "not checked", "nobody who had been told `sold`"},
-      {"", "nothing_behind_a_no", "not checked", "no user was refused for good"}}},
+      {"", "nothing_behind_a_no", "not checked", "no user was refused for good"},
+      {"stock 3; before 4 shed; row d 4 1", "verdict", "INVALID",
+       "order d is of user 4, who did not ask: somebody else buys, or the reset leaves orders"}}},
 };
 
 /* --- what happens --- */
