@@ -78,9 +78,9 @@ struct options {
     struct option_list servers;
     const char *server_binary; /* "": found beside the harness */
     bool reset;
-    struct option_list folders; /* what stands behind the command's name */
-    const char *keys;           /* "": orders have none; else "5%" are sent again */
-    bool keyed;                 /* the same: whether they have, and the share, 0 to 1 */
+    struct option_list words; /* what stands behind the command's name */
+    const char *keys;         /* "": orders have none; else "5%" are sent again */
+    bool keyed;               /* the same: whether they have, and the share, 0 to 1 */
     double repeats;
     int64_t users, limit; /* 0 and 0: each order is another user's; any number of units */
     const char *system_name;

@@ -33,7 +33,7 @@ int command_check(const struct check_options *options)
     struct ledger ledger;
     struct rows rows = {0};
     struct error error;
-    if (!ledger_read_file(&ledger, options->shared.folders.items[0], &error))
+    if (!ledger_read_file(&ledger, options->shared.words.items[0], &error))
         return process_fail(error.text);
     const struct redis_place place = {.locks = options->redis,
                                       .stock = options->stock_redis,

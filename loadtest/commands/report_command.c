@@ -34,9 +34,9 @@ static bool read_all(const struct report_options *options, struct page_run *runs
                      struct error *error)
 {
     const struct option_list *chosen = &options->strategies;
-    for (size_t i = 0; i < options->shared.folders.count; i++) {
-        runs[i].name = options->shared.folders.items[i];
-        if (!document_read(options->shared.folders.items[i], &runs[i].document, error))
+    for (size_t i = 0; i < options->shared.words.count; i++) {
+        runs[i].name = options->shared.words.items[i];
+        if (!document_read(options->shared.words.items[i], &runs[i].document, error))
             return false;
         if (chosen->count > 0 && !document_choose(&runs[i].document, chosen, error))
             return error_prefix(error, "%s", runs[i].name);
@@ -49,12 +49,12 @@ static bool read_all(const struct report_options *options, struct page_run *runs
 static bool write_page(const struct report_options *options, struct page_run *runs,
                        struct error *error)
 {
-    size_t count = options->shared.folders.count;
+    size_t count = options->shared.words.count;
     char folder[PATH_BYTES], beside[PATH_BYTES] = ".", links[OPTION_LIST_MAX][PATH_BYTES + 1];
     bool made;
 
     for (size_t i = 0; i < count && !*options->shared.out; i++) {
-        if (!folder_of(options->shared.folders.items[i], links[i], error))
+        if (!folder_of(options->shared.words.items[i], links[i], error))
             return false;
         if (count == 1) {
             memcpy(beside, links[i], sizeof beside);
@@ -84,7 +84,7 @@ int command_report(const struct report_options *options)
     bool made = read_all(options, runs, &error);
     if (made)
         made = write_page(options, runs, &error);
-    for (size_t i = 0; i < options->shared.folders.count; i++)
+    for (size_t i = 0; i < options->shared.words.count; i++)
         document_free(&runs[i].document);
     free(runs);
     return made ? 0 : process_fail(error.text);

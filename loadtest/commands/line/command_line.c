@@ -189,14 +189,14 @@ bool command_line_parse(union command_options *out, enum options_action *action,
     snprintf(help, sizeof help, "%s --help", argv[1]);
     struct option_line line = {help, argc - 2, argv + 2, environment};
     const struct words words = words_of(out->shared.command);
-    if (!take_words(&out->shared.folders, &words, &line, error) ||
+    if (!take_words(&out->shared.words, &words, &line, error) ||
         !option_rows_parse(&table, out->shared.command, &line, out, &given, error))
         return false;
     if (given.stop) {
         *action = (enum options_action)given.stop;
         return true;
     }
-    if (words.missing && out->shared.folders.count == 0)
+    if (words.missing && out->shared.words.count == 0)
         return error_fail(error, "%s", words.missing);
     return check_gates(&given, error) && settle(out, &given, error);
 }

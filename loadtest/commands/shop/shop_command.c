@@ -148,7 +148,7 @@ static bool begin(struct shop_run *run, struct error *error)
     const char *missing[THRESHOLD_MEASURES];
     if (*options->ca_file && !check_ca_file(options->ca_file, error))
         return false;
-    if (!target_read(options->shared.folders.items[0], &run->target, error))
+    if (!target_read(options->shared.words.items[0], &run->target, error))
         return false;
     sale_missing(&run->target, missing);
     return thresholds_are_measured("fail-if", &run->fail_if, missing, error);

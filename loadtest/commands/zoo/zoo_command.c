@@ -136,7 +136,7 @@ static bool choose_all(const struct zoo *zoo, const struct zoo_options *options,
                        struct zoo_pair *pairs, size_t *count, struct error *error)
 {
     const struct zoo_place place = place_of(options);
-    const struct option_list *names = &options->shared.folders;
+    const struct option_list *names = &options->shared.words;
     bool good = names->count > 0 || choose(zoo, "all", pairs, count, error);
     for (size_t i = 0; good && i < names->count; i++)
         good = choose(zoo, names->items[i], pairs, count, error);
@@ -153,8 +153,7 @@ static int choose_and_play(const struct zoo *zoo, const struct zoo_options *opti
     struct error error;
     size_t count = 0;
     /* "all" may stand beside a name. */
-    struct zoo_pair *pairs =
-        calloc(zoo->count * (options->shared.folders.count + 1), sizeof *pairs);
+    struct zoo_pair *pairs = calloc(zoo->count * (options->shared.words.count + 1), sizeof *pairs);
     if (!pairs)
         return process_fail("out of memory");
     int status = choose_all(zoo, options, pairs, &count, &error) ? play(options, pairs, count)
@@ -169,7 +168,7 @@ int command_zoo(const struct zoo_options *options)
     struct zoo zoo;
     if (!zoo_open(&zoo, &error))
         return process_fail(error.text);
-    int status = options->shared.folders.count == 0 && options->format == ZOO_FORMAT_TABLE
+    int status = options->shared.words.count == 0 && options->format == ZOO_FORMAT_TABLE
                      ? list(&zoo, options)
                      : choose_and_play(&zoo, options);
     zoo_close(&zoo);

@@ -41,8 +41,8 @@ static void a_target_is_enough(void **state)
 {
     (void)state;
     takes("shop out/shop.yaml");
-    assert_int_equal(options.shared.folders.count, 1);
-    assert_string_equal(options.shared.folders.items[0], "out/shop.yaml");
+    assert_int_equal(options.shared.words.count, 1);
+    assert_string_equal(options.shared.words.items[0], "out/shop.yaml");
     assert_int_equal(options.connections, 64);
     assert_int_equal(options.buyers, 0);
     assert_int_equal(options.rate_per_s, 0);

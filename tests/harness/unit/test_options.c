@@ -125,7 +125,7 @@ static void a_ledger_is_named(void **state)
     (void)state;
     assert_true(parse("check out/ledger.jsonl --show 9 --schema sold", no_environment));
     assert_int_equal(options.command, COMMAND_CHECK);
-    assert_string_equal(options.folders.items[0], "out/ledger.jsonl");
+    assert_string_equal(options.words.items[0], "out/ledger.jsonl");
     assert_string_equal(options.schema, "sold");
     assert_int_equal(all.check.show, 9);
     assert_int_equal(all.check.exact, 200);
