@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { NAME_WIDTH = 20, CELL_WIDTH = 20, LIST_BYTES = 400 };
+enum { LIST_BYTES = 400 };
 
 static const struct cell *find(const struct matrix *matrix, const char *strategy,
                                const struct fault *fault)
@@ -102,29 +102,6 @@ static void print_cell(FILE *to, const struct cell *cell)
     fprintf(to, "    %s\n", cell->shown.evidence);
 }
 
-static void print_heads(FILE *to, const struct matrix *matrix)
-{
-    fprintf(to, "\n%-*s", NAME_WIDTH, "strategy");
-    for (size_t i = 0; i < fault_count(); i++) {
-        if (has_column(matrix, fault_at(i)))
-            fprintf(to, " %-*s", CELL_WIDTH, fault_at(i)->name);
-    }
-    fputc('\n', to);
-}
-
-static void print_row(FILE *to, const struct matrix *matrix, const char *strategy)
-{
-    fprintf(to, "%-*s", NAME_WIDTH, strategy);
-    for (size_t i = 0; i < fault_count(); i++) {
-        char text[40];
-        if (!has_column(matrix, fault_at(i)))
-            continue;
-        say_short(find(matrix, strategy, fault_at(i)), text, sizeof text);
-        fprintf(to, " %-*s", CELL_WIDTH, text);
-    }
-    fputc('\n', to);
-}
-
 /* "hold is proven: redis-setnx broke, as it has to (3 of 3 runs)". */
 static void say_what_is_proven(FILE *to, const struct matrix *matrix, const struct fault *fault)
 {
@@ -144,13 +121,88 @@ static void say_what_is_proven(FILE *to, const struct matrix *matrix, const stru
     }
 }
 
-void matrix_print(FILE *to, const struct matrix *matrix)
+/* What stands around the cells of a table, and how wide they are at least. */
+struct marks {
+    const char *begin, *row, *title, *title_end, *name, *name_end, *cell, *cell_end, *row_end, *end;
+    const char *rule; /* each cell of the line below the titles; NULL: there is none */
+    int width;
+};
+
+static const struct marks terminal = {.begin = "\n",
+                                      .row = "",
+                                      .title = "",
+                                      .title_end = "",
+                                      .name = "",
+                                      .name_end = "",
+                                      .cell = " ",
+                                      .cell_end = "",
+                                      .row_end = "\n",
+                                      .end = "",
+                                      .width = 20};
+static const struct marks markdown = {.begin = "",
+                                      .row = "|",
+                                      .title = " ",
+                                      .title_end = " |",
+                                      .rule = " --- |",
+                                      .name = " `",
+                                      .name_end = "` |",
+                                      .cell = " ",
+                                      .cell_end = " |",
+                                      .row_end = "\n",
+                                      .end = ""};
+static const struct marks html = {.begin = "<table>\n",
+                                  .row = "<tr>",
+                                  .title = "<td class=\"text\">",
+                                  .title_end = "</td>",
+                                  .name = "<td>",
+                                  .name_end = "</td>",
+                                  .cell = "<td class=\"text\">",
+                                  .cell_end = "</td>",
+                                  .row_end = "</tr>\n",
+                                  .end = "</table>\n"};
+
+/* `strategy` NULL: the titles. */
+static void print_row(FILE *to, const struct matrix *matrix, const struct marks *marks,
+                      const char *strategy)
 {
-    print_heads(to, matrix);
+    fprintf(to, "%s%s%-*s%s", marks->row, strategy ? marks->name : marks->title, marks->width,
+            strategy ? strategy : "strategy", strategy ? marks->name_end : marks->title_end);
+    for (size_t i = 0; i < fault_count(); i++) {
+        char text[40];
+        if (!has_column(matrix, fault_at(i)))
+            continue;
+        if (strategy)
+            say_short(find(matrix, strategy, fault_at(i)), text, sizeof text);
+        fprintf(to, "%s%-*s%s", marks->cell, marks->width, strategy ? text : fault_at(i)->name,
+                marks->cell_end);
+    }
+    fputs(marks->row_end, to);
+}
+
+static void print_rule(FILE *to, const struct matrix *matrix, const char *cell)
+{
+    fprintf(to, "|%s", cell);
+    for (size_t i = 0; i < fault_count(); i++)
+        fputs(has_column(matrix, fault_at(i)) ? cell : "", to);
+    fputc('\n', to);
+}
+
+static void print_table(FILE *to, const struct matrix *matrix, const struct marks *marks)
+{
+    fputs(marks->begin, to);
+    print_row(to, matrix, marks, NULL);
+    if (marks->rule)
+        print_rule(to, matrix, marks->rule);
     for (size_t i = 0; i < matrix->count; i++) {
         if (begins_row(matrix, i))
-            print_row(to, matrix, matrix->cells[i].strategy.name);
+            print_row(to, matrix, marks, matrix->cells[i].strategy.name);
     }
+    fputs(marks->end, to);
+}
+
+void matrix_print(FILE *to, const struct matrix *matrix)
+{
+    print_table(to, matrix, &terminal);
     fputs("\nred runs / runs; held: promised, and never red; *: the column's control, known to "
           "fail; -: not concerned, or not run\n\n",
           to);
@@ -162,73 +214,12 @@ void matrix_print(FILE *to, const struct matrix *matrix)
     }
 }
 
-/* What stands around the cells of a table. */
-struct marks {
-    const char *begin, *row, *row_head, *row_head_end, *cell, *cell_end, *row_end, *end;
-};
-
-static const struct marks markdown = {.begin = "",
-                                      .row = "|",
-                                      .row_head = " `",
-                                      .row_head_end = "` |",
-                                      .cell = " ",
-                                      .cell_end = " |",
-                                      .row_end = "\n",
-                                      .end = ""};
-static const struct marks html = {.begin = "<table>\n",
-                                  .row = "<tr>",
-                                  .row_head = "<td>",
-                                  .row_head_end = "</td>",
-                                  .cell = "<td class=\"text\">",
-                                  .cell_end = "</td>",
-                                  .row_end = "</tr>\n",
-                                  .end = "</table>\n"};
-
-static void table_heads(FILE *to, const struct matrix *matrix, const struct marks *marks)
-{
-    fprintf(to, "%s%s%sstrategy%s", marks->begin, marks->row, marks->cell, marks->cell_end);
-    for (size_t i = 0; i < fault_count(); i++) {
-        if (has_column(matrix, fault_at(i)))
-            fprintf(to, "%s%s%s", marks->cell, fault_at(i)->name, marks->cell_end);
-    }
-    fputs(marks->row_end, to);
-}
-
-static void table_row(FILE *to, const struct matrix *matrix, const struct marks *marks,
-                      const char *strategy)
-{
-    fprintf(to, "%s%s%s%s", marks->row, marks->row_head, strategy, marks->row_head_end);
-    for (size_t i = 0; i < fault_count(); i++) {
-        char text[40];
-        if (!has_column(matrix, fault_at(i)))
-            continue;
-        say_short(find(matrix, strategy, fault_at(i)), text, sizeof text);
-        fprintf(to, "%s%s%s", marks->cell, text, marks->cell_end);
-    }
-    fputs(marks->row_end, to);
-}
-
-static void table_rows(FILE *to, const struct matrix *matrix, const struct marks *marks)
-{
-    for (size_t i = 0; i < matrix->count; i++) {
-        if (begins_row(matrix, i))
-            table_row(to, matrix, marks, matrix->cells[i].strategy.name);
-    }
-    fputs(marks->end, to);
-}
-
 void matrix_print_markdown(FILE *to, const struct matrix *matrix)
 {
-    table_heads(to, matrix, &markdown);
-    fputs("| --- |", to);
-    for (size_t i = 0; i < fault_count(); i++)
-        fputs(has_column(matrix, fault_at(i)) ? " --- |" : "", to);
-    fputc('\n', to);
-    table_rows(to, matrix, &markdown);
+    print_table(to, matrix, &markdown);
 }
 
 void matrix_print_html(FILE *to, const struct matrix *matrix)
 {
-    table_heads(to, matrix, &html);
-    table_rows(to, matrix, &html);
+    print_table(to, matrix, &html);
 }
