@@ -282,20 +282,3 @@ const char *threshold_say(const struct threshold *threshold, const struct measur
 {
     return threshold_say_value(threshold, threshold_value(threshold, measured), out, size);
 }
-
-size_t thresholds_say_met(const struct thresholds *thresholds, const struct measured *measured,
-                          char *out, size_t size)
-{
-    size_t met = 0;
-    *out = '\0';
-    for (size_t i = 0; i < thresholds->count; i++) {
-        const struct threshold *one = &thresholds->items[i];
-        char said[200];
-        if (!threshold_is_met(one, measured))
-            continue;
-        snprintf(out + strlen(out), size - strlen(out), "%s%s", met ? "\n" : "",
-                 threshold_say(one, measured, said, sizeof said));
-        met++;
-    }
-    return met;
-}

@@ -84,8 +84,5 @@ const char *threshold_say(const struct threshold *threshold, const struct measur
 /* The same of a value that was measured before. */
 const char *threshold_say_value(const struct threshold *threshold, double value, char *out,
                                 size_t size);
-/* The same of each that is met, a line each; returns how many these are. */
-size_t thresholds_say_met(const struct thresholds *thresholds, const struct measured *measured,
-                          char *out, size_t size);
 
 #endif

@@ -25,10 +25,9 @@ static void say_phase(const json_t *run, char *out, size_t size)
              instances == 1 ? "" : "s", (int)document_integer(run, "round"));
 }
 
-/* A line for each that failed; returns how many these are. */
-static size_t say_failed(const json_t *run, char *out, size_t size)
+/* Of what was judged, a line for each that failed; returns how many these are. */
+static size_t say_failed(const json_t *all, char *out, size_t size)
 {
-    const json_t *all = judged_by(run);
     size_t failed = 0;
     *out = '\0';
     for (size_t i = 0; i < json_array_size(all); i++) {
@@ -78,7 +77,7 @@ void gate_print(FILE *to, const struct document *document, const struct threshol
             continue;
         }
         gate->judged++;
-        if (say_failed(run, text, sizeof text) == 0)
+        if (say_failed(judged_by(run), text, sizeof text) == 0)
             continue;
         gate->failed++;
         print_phase(to, run, text);
@@ -124,7 +123,7 @@ static void judge_phase(const json_t *run, const struct thresholds *fail_if, str
     } else if (has_thresholds(run, fail_if) && !judged_by(run)) {
         one->outcome = JUNIT_ERROR;
         snprintf(one->text, sizeof one->text, "the thresholds were not judged: no figures");
-    } else if (say_failed(run, one->text, sizeof one->text) > 0) {
+    } else if (say_failed(judged_by(run), one->text, sizeof one->text) > 0) {
         one->outcome = JUNIT_FAILED;
         snprintf(one->type, sizeof one->type, "threshold");
     } else if (verdict == VERDICT_PROVED_NOTHING) {
@@ -189,7 +188,10 @@ void gate_print_loads(FILE *to, const struct thresholds *thresholds, const struc
         return;
     fputs(title, to);
     for (size_t i = 0; i < count; i++) {
-        if (thresholds_say_met(thresholds, &loads[i].measured, text, sizeof text) == 0)
+        json_t *judged = gate_load_json(thresholds, &loads[i].measured);
+        size_t failed = say_failed(judged, text, sizeof text);
+        json_decref(judged);
+        if (failed == 0)
             continue;
         gate->failed++;
         print_lines(to, loads[i].name, text);

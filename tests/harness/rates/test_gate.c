@@ -107,6 +107,36 @@ static void a_failed_threshold_is_status_1(void **state)
     assert_int_equal(gate_exit_status(&failed, 2), 1);
 }
 
+/* Of a load that is no phase, as of one, those that are met are said line by line. */
+static void a_load_is_judged_as_a_phase_is(void **state)
+{
+    (void)state;
+    const struct gate_load load = {.name = "a shop",
+                                   .measured = {.values = {[THRESHOLD_P50] = 2000,
+                                                           [THRESHOLD_P99] = 250000,
+                                                           [THRESHOLD_ORDERS] = 2000,
+                                                           [THRESHOLD_FAILED] = 20}}};
+    static const char *const said[][2] = {
+        {"p99>200ms,failed>50%,p50<1ms,orders<5000",
+         "\nThresholds (--fail-if)\n  a shop: p99>200ms: 250.0 ms, 50.0 ms more\n"
+         "  a shop: orders<5000: 2000 orders, 3000 orders less\n"},
+        {"failed>50%", "\nThresholds (--fail-if)\n  no threshold failed\n"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct gate gate;
+        char *text = NULL;
+        size_t size = 0;
+        FILE *to = open_memstream(&text, &size);
+        assert_non_null(to);
+        use(said[i][0]);
+        gate_print_loads(to, &list, &load, 1, &gate);
+        int closed = fclose(to);
+        assert_int_equal(closed, 0);
+        assert_string_equal(text, said[i][1]);
+        assert_int_equal(gate.failed, i == 0);
+        free(text);
+    }
+}
+
 /* At a rate, what never started has failed though no server knows of it. */
 static void at_a_rate_the_offered_orders_count(void **state)
 {
@@ -261,6 +291,7 @@ int main(void)
         cmocka_unit_test(phases_that_take_time_are_judged),
         cmocka_unit_test(what_was_not_measured_is_not_judged),
         cmocka_unit_test(a_failed_threshold_is_status_1),
+        cmocka_unit_test(a_load_is_judged_as_a_phase_is),
         cmocka_unit_test(at_a_rate_the_offered_orders_count),
         cmocka_unit_test(each_phase_and_verdict_is_a_case),
         cmocka_unit_test(any_text_is_good_xml),

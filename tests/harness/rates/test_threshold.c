@@ -175,19 +175,6 @@ static void what_is_not_measured_is_refused_with_its_reason(void **state)
                         "p90, p99, orders, committed, accepted and refused");
 }
 
-static void those_that_are_met_are_said_line_by_line(void **state)
-{
-    (void)state;
-    char said[400];
-    take("p99>200ms,failed>50%,p50<1ms,orders<5000");
-    assert_int_equal(thresholds_say_met(&list, &ten_seconds, said, sizeof said), 2);
-    assert_string_equal(said, "p99>200ms: 250.0 ms, 50.0 ms more\n"
-                              "orders<5000: 2000 orders, 3000 orders less");
-    take("failed>50%");
-    assert_int_equal(thresholds_say_met(&list, &ten_seconds, said, sizeof said), 0);
-    assert_string_equal(said, "");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,7 +185,6 @@ int main(void)
         cmocka_unit_test(the_first_that_is_met_is_found),
         cmocka_unit_test(it_says_by_how_much),
         cmocka_unit_test(what_is_not_measured_is_refused_with_its_reason),
-        cmocka_unit_test(those_that_are_met_are_said_line_by_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
