@@ -2,7 +2,6 @@
 #include "loadtest/crowd/buyer.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,23 +56,15 @@ void buyer_ask(const struct buyer *buyer, const char *strategy, const char *quer
     snprintf(out->key, sizeof out->key, "%s", buyer->key);
 }
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
 void buyer_read(struct buyer_reply *reply, const struct answer *answer)
 {
-    json_error_t fault;
-    json_t *body = json_loadb(answer->body, answer->body_length, 0, &fault);
-    const char *code = text_of(body, "code"), *id = text_of(body, "id");
+    struct answer_fields fields;
+    answer_fields(answer, &fields);
     *reply = (struct buyer_reply){.status = answer->status,
-                                  .sold_out = strcmp(code, "sold_out") == 0,
-                                  .limit_reached = strcmp(code, "limit_reached") == 0};
-    if (answer->status / 100 == 2 && strlen(id) < sizeof reply->order)
-        snprintf(reply->order, sizeof reply->order, "%s", id);
-    json_decref(body);
+                                  .sold_out = strcmp(fields.code, "sold_out") == 0,
+                                  .limit_reached = strcmp(fields.code, "limit_reached") == 0};
+    if (answer->status / 100 == 2 && strlen(fields.id) < sizeof reply->order)
+        snprintf(reply->order, sizeof reply->order, "%.36s", fields.id);
 }
 
 static bool is_sold(const struct buyer_reply *reply)

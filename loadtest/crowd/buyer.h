@@ -12,7 +12,8 @@
 
 #include "loadtest/base/random.h"
 #include "loadtest/crowd/hall.h"
-#include "loadtest/engine/client.h"
+#include "loadtest/engine/answer.h"
+#include "loadtest/engine/http_request.h"
 
 enum { BUYER_LIMIT = 4, BUYER_KEY_SIZE = 48, BUYER_ORDER_SIZE = 37 };
 

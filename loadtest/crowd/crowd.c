@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "loadtest/base/process.h"
+#include "loadtest/engine/client.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ enum { ANSWER_LIMIT_US = 70000000 }; /* longer than any order may take */
 struct tab {
     struct client client; /* the first: an event names it, and so the tab */
     struct place *place;  /* borrowed */
+    int64_t due_us;
     bool busy;
     struct buyer_reply reply;
 };
@@ -97,11 +99,10 @@ static void send_on(struct crowd *crowd, struct tab *tab, int64_t now_us)
     buyer_ask(&tab->place->buyer, crowd->plan->strategy, crowd->plan->query, &asked);
     size_t length = http_request_write(&asked, tab->client.target->authority, request);
     tab->busy = true;
-    tab->client.due_us = now_us + ANSWER_LIMIT_US;
+    tab->due_us = now_us + ANSWER_LIMIT_US;
     tab->reply = (struct buyer_reply){.status = 0};
     if (!client_send(&tab->client, crowd->epoll_fd, request, length))
-        tab->client.due_us =
-            0; /* drop_late tells, when nothing else is being done with the place */
+        tab->due_us = 0; /* drop_late tells, when nothing else is being done with the place */
 }
 
 static void act(struct crowd *crowd, struct place *place, int64_t now_us)
@@ -140,7 +141,7 @@ static void drop_late(struct crowd *crowd, struct place *place, int64_t now_us)
 {
     for (size_t i = 0; i < 2; i++) {
         struct tab *tab = &place->tabs[i];
-        if (!tab->busy || tab->client.due_us > now_us)
+        if (!tab->busy || tab->due_us > now_us)
             continue;
         client_close(&tab->client);
         lose(crowd, tab);

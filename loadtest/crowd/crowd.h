@@ -11,6 +11,7 @@
 #ifndef SECKILL_LOADTEST_CROWD_CROWD_H
 #define SECKILL_LOADTEST_CROWD_CROWD_H
 
+#include "base/error.h"
 #include "loadtest/crowd/buyer.h"
 
 enum { CROWD_TARGETS_MAX = 16 };

@@ -2,14 +2,13 @@
  * The clients of the harness's own generator: a connection each, non-blocking and kept alive, one
  * order at a time. One that has ended is opened again when it gets its next order.
  *
- * Of an answer the status, the body and whether the connection goes on are read. Small and
- * strict: HTTP/1.1 with a Content-Length, one answer to one request. Everything else is unexpected,
- * and ends the connection.
+ * An answer that answer_read does not expect ends the connection.
  */
 #ifndef SECKILL_LOADTEST_ENGINE_CLIENT_H
 #define SECKILL_LOADTEST_ENGINE_CLIENT_H
 
 #include "base/error.h"
+#include "loadtest/engine/answer.h"
 #include "loadtest/engine/http_request.h"
 
 #include <stddef.h>
@@ -17,18 +16,6 @@
 #include <sys/socket.h>
 
 enum { CLIENT_BUFFER_BYTES = REQUEST_BYTES };
-
-enum answer_state { ANSWER_PARTIAL, ANSWER_WHOLE, ANSWER_UNEXPECTED };
-
-struct answer {
-    int status;
-    bool closes;      /* the server ends the connection after it */
-    const char *body; /* borrowed: `bytes`; it ends with the bytes, and not with a NUL */
-    size_t body_length;
-};
-
-/* `out` is set with ANSWER_WHOLE. */
-enum answer_state answer_read(const char *bytes, size_t used, struct answer *out);
 
 /* Splits http://HOST[:PORT][/] (an IPv6 address in brackets). */
 struct client_url {
@@ -55,8 +42,6 @@ struct client {
     const struct client_target *target; /* borrowed */
     int fd, epoll_fd;                   /* epoll_fd: who watches it; borrowed */
     enum client_state state;
-    size_t part; /* of the order it carries, or its number where they are counted */
-    int64_t due_us;
     size_t used;
     /* The request while it opens, then what has come of the answer. */
     char buffer[CLIENT_BUFFER_BYTES];

@@ -2,7 +2,6 @@
 #include "loadtest/ledger/exchange.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,12 +44,6 @@ void exchange_ask(const struct exchange *exchange, const struct ledger_op *op,
         snprintf(out->key, sizeof out->key, "%s", op->key);
 }
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
 static enum ledger_result result_of(int status, const char *code)
 {
     if (status >= 200 && status <= 299)
@@ -60,12 +53,12 @@ static enum ledger_result result_of(int status, const char *code)
 }
 
 /* The order of an answer is its "id", of a problem its "order_id". */
-static void read_order(struct ledger_op *op, const json_t *body)
+static void read_order(struct ledger_op *op, const struct answer_fields *fields)
 {
-    const char *id = text_of(body, op->result == LEDGER_OK ? "id" : "order_id");
-    int state = ledger_state_of(text_of(body, "status"));
+    const char *id = op->result == LEDGER_OK ? fields->id : fields->order_id;
+    int state = ledger_state_of(fields->status);
     if (op->kind == LEDGER_BUY && strlen(id) < sizeof op->order)
-        snprintf(op->order, sizeof op->order, "%s", id);
+        snprintf(op->order, sizeof op->order, "%.36s", id);
     else if (op->result == LEDGER_OK)
         ledger_take_named(op, id);
     if (op->result == LEDGER_OK && state > 0)
@@ -74,13 +67,12 @@ static void read_order(struct ledger_op *op, const json_t *body)
 
 void exchange_read(struct ledger_op *op, const struct answer *answer)
 {
-    json_error_t fault;
-    json_t *body = json_loadb(answer->body, answer->body_length, 0, &fault);
+    struct answer_fields fields;
+    answer_fields(answer, &fields);
     op->status = answer->status;
-    snprintf(op->code, sizeof op->code, "%s", text_of(body, "code"));
+    snprintf(op->code, sizeof op->code, "%s", fields.code);
     op->result = result_of(op->status, op->code);
-    read_order(op, body);
-    json_decref(body);
+    read_order(op, &fields);
     /* Sold, and nobody can say what: an answer that cannot be read is none. */
     if (op->kind == LEDGER_BUY && op->result == LEDGER_OK && !*op->order)
         op->result = LEDGER_INFO;

@@ -2,7 +2,8 @@
 #ifndef SECKILL_LOADTEST_LEDGER_EXCHANGE_H
 #define SECKILL_LOADTEST_LEDGER_EXCHANGE_H
 
-#include "loadtest/engine/client.h"
+#include "loadtest/engine/answer.h"
+#include "loadtest/engine/http_request.h"
 #include "loadtest/ledger/ledger.h"
 
 /* What is the same in every request. */

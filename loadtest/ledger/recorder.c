@@ -3,6 +3,7 @@
 #include "loadtest/ledger/recorder.h"
 
 #include "loadtest/base/process.h"
+#include "loadtest/engine/client.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct slot {
     struct client client; /* the first: an event names it, and so the slot */
     struct ledger_op op;
     bool busy, begun; /* begun: written down, and not sent yet */
-    int64_t rest_until_us;
+    int64_t rest_until_us, due_us;
 };
 
 struct recorder {
@@ -102,7 +103,7 @@ static void send_all(struct recorder *recorder)
         if (!slot->begun)
             continue;
         slot->begun = false;
-        slot->client.due_us = clock_mono_us() + ANSWER_LIMIT_US;
+        slot->due_us = clock_mono_us() + ANSWER_LIMIT_US;
         exchange_ask(&recorder->plan->exchange, &slot->op, &asked);
         size_t length = http_request_write(&asked, slot->client.target->authority, request);
         if (!client_send(&slot->client, recorder->epoll_fd, request, length))
@@ -131,7 +132,7 @@ static void drop_late(struct recorder *recorder)
     int64_t now_us = clock_mono_us();
     for (size_t i = 0; i < recorder->count; i++) {
         struct slot *slot = &recorder->slots[i];
-        if (!slot->busy || slot->client.due_us > now_us)
+        if (!slot->busy || slot->due_us > now_us)
             continue;
         client_close(&slot->client);
         end_unanswered(recorder, slot, true);
