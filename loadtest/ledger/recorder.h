@@ -14,8 +14,6 @@
 #include "loadtest/ledger/ledger_write.h"
 #include "loadtest/ledger/mix.h"
 
-enum { RECORDER_TARGETS_MAX = 16 };
-
 struct recorder_plan {
     const char *const *targets; /* borrowed: http://HOST:PORT; connections in turn */
     size_t targets_count;
