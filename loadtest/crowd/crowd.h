@@ -14,8 +14,6 @@
 #include "base/error.h"
 #include "loadtest/crowd/buyer.h"
 
-enum { CROWD_TARGETS_MAX = 16 };
-
 struct crowd_plan {
     const char *const *targets; /* borrowed: http://HOST:PORT; buyers in turn */
     size_t targets_count;
