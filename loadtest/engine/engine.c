@@ -136,7 +136,7 @@ static bool drive(struct engine *engine, struct error *error)
 {
     const struct engine_plan *plan = engine->plan;
     int64_t now_us = clock_mono_us();
-    if (!plan->behaviour->begin(plan->self, now_us, error))
+    if (plan->behaviour->begin && !plan->behaviour->begin(plan->self, now_us, error))
         return false;
     while (!plan->behaviour->is_over(plan->self, engine->busy, now_us)) {
         offer(engine);

@@ -26,7 +26,7 @@ enum engine_next {
     ENGINE_RESTS   /* nothing on any */
 };
 
-/* `self` is the behaviour's own. What may be NULL is left out. */
+/* `self` is the behaviour's own. Each member behind is_over may be NULL. */
 struct behaviour {
     enum engine_next (*next)(void *self, size_t connection, int64_t now_us,
                              struct http_request *request);
@@ -35,9 +35,9 @@ struct behaviour {
     bool (*is_over)(void *self, size_t busy, int64_t now_us);
     /* All connections stand. */
     bool (*begin)(void *self, int64_t now_us, struct error *error);
-    /* Before what next has asked for is sent, in one for all; may be NULL. */
+    /* Before what next has asked for is sent, in one for all. */
     bool (*commit)(void *self, struct error *error);
-    /* Once a turn, and while connections are opened; may be NULL. */
+    /* Once a turn, and while connections are opened. */
     bool (*tick)(void *self, int64_t now_us, struct error *error);
     /* When `next` is to be asked at the latest, to the microsecond; INT64_MAX: whenever. Crowded:
      * what is due is closer together than a scheduler is exact. NULL: every few milliseconds. */

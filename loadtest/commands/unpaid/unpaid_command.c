@@ -97,8 +97,11 @@ static bool sell(const struct harness *harness, const struct api_strategy *strat
         !phase_wait_clean(fleet, put.first, put.first, error))
         return false;
     struct unpaid_crowd *crowd = unpaid_crowd_start(&plan, error);
-    bool made = crowd && watch(harness, sale, error);
-    unpaid_crowd_end(crowd, &sale->told);
+    if (!crowd)
+        return false;
+    struct error ignored;
+    bool made = watch(harness, sale, error);
+    made = unpaid_crowd_end(crowd, &sale->told, made ? error : &ignored) && made;
     return made && wait_for_the_end(harness, sale, error) &&
            witness_same_sales(harness->witness, error);
 }

@@ -1,6 +1,6 @@
 /*
- * Buyers who have yet to pay: each, on a thread and a connection of their own, buys one unit with a
- * hold of a second, and then pays at once, or when the hold ends, or never.
+ * Buyers who have yet to pay: each buys one unit with a hold of a second, and then pays at once, or
+ * when the hold ends, or never. All of them are on one thread beside the caller's.
  */
 #ifndef SECKILL_LOADTEST_COMMANDS_UNPAID_UNPAID_CROWD_H
 #define SECKILL_LOADTEST_COMMANDS_UNPAID_UNPAID_CROWD_H
@@ -36,11 +36,10 @@ struct unpaid_tally {
 
 struct unpaid_crowd;
 
-/* NULL with the error when a thread or memory is missing. `plan` is borrowed. */
+/* NULL with the error when the thread or memory is missing. `plan` is borrowed. */
 struct unpaid_crowd *unpaid_crowd_start(const struct unpaid_plan *plan, struct error *error);
-/* No more buying; waits until what was begun is over, at most a hold and two calls. NULL is
- * allowed.
- */
-void unpaid_crowd_end(struct unpaid_crowd *crowd, struct unpaid_tally *tally);
+/* No more buying; waits until what was begun is over, at most a hold and two calls. False with the
+ * error: the buyers could not connect, or were interrupted. */
+bool unpaid_crowd_end(struct unpaid_crowd *crowd, struct unpaid_tally *tally, struct error *error);
 
 #endif
