@@ -1,7 +1,7 @@
 /*
- * What commands that load servers may ask of the command line, and every part of the harness may
- * ask of them; what a command takes besides stands with it (commands/line/command_line.h). The
- * flags are tables (option_rows.h).
+ * The options that commands share: backends, the servers that they start, and a sale. Every part of
+ * the harness may read them. Each command's own struct begins with them and stands with the command
+ * (commands/line/command_line.h). The flags are tables (option_rows.h).
  *
  * --admin-token and the addresses of backends may also stand in the environment, as for the server
  * (SECKILL_DATABASE, SECKILL_REDIS, SECKILL_AMQP …), and what is a secret of the server's also in a
@@ -78,7 +78,7 @@ struct options {
     struct option_list servers;
     const char *server_binary; /* "": found beside the harness */
     bool reset;
-    struct option_list words; /* what stands behind the command's name */
+    struct option_list words; /* behind the command's name */
     const char *keys;         /* "": orders have none; else "5%" are sent again */
     bool keyed;               /* the same: whether they have, and the share, 0 to 1 */
     double repeats;

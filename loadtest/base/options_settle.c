@@ -1,5 +1,5 @@
-/* What is to be said of the options of whatever loads servers (options.h): what they are where
- * nothing was said, and what cannot be said together, each with what would mend it. */
+/* Defaults and contradictions among the options of commands that load servers (options.h). Each
+ * message says what would mend it. */
 #include "loadtest/base/options.h"
 
 #include <inttypes.h>

@@ -1,5 +1,4 @@
-/* Pieces of memory that end together: what is made of a file lives as long as what it makes. One
- * thread. */
+/* A pool of memory, whose pieces end together. One thread. */
 #ifndef SECKILL_LOADTEST_BASE_POOL_H
 #define SECKILL_LOADTEST_BASE_POOL_H
 

@@ -24,7 +24,7 @@ bool line_take_count(const json_t *line, const char *name, int64_t most, int64_t
 bool line_need_number(const json_t *line, const char *name, int64_t least, int64_t *out,
                       struct error *error);
 
-/* What is done with the lines of a file. */
+/* The readers of a file of lines. */
 struct lines {
     size_t most; /* bytes of a line, with its end */
     bool (*head)(void *context, const json_t *line, struct error *error); /* the first */

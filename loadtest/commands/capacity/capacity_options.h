@@ -1,4 +1,4 @@
-/* What `capacity` takes on its command line. */
+/* The options of `capacity`. */
 #ifndef SECKILL_LOADTEST_COMMANDS_CAPACITY_OPTIONS_H
 #define SECKILL_LOADTEST_COMMANDS_CAPACITY_OPTIONS_H
 

@@ -1,4 +1,4 @@
-/* What `faults` takes on its command line. */
+/* The options of `faults`. */
 #ifndef SECKILL_LOADTEST_COMMANDS_FAULTS_OPTIONS_H
 #define SECKILL_LOADTEST_COMMANDS_FAULTS_OPTIONS_H
 
@@ -18,7 +18,7 @@ struct faults_options {
 /* Leads to the next command's (command_line.h). */
 extern const struct option_table option_table_faults;
 
-/* What is not said, and what does not go together. */
+/* Fills in defaults, and refuses flags that do not go together. */
 bool faults_options_settle(struct faults_options *options, const struct option_given *given,
                            struct error *error);
 

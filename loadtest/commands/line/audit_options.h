@@ -1,4 +1,4 @@
-/* What `audit` takes on its command line. */
+/* The options of `audit`. */
 #ifndef SECKILL_LOADTEST_COMMANDS_AUDIT_OPTIONS_H
 #define SECKILL_LOADTEST_COMMANDS_AUDIT_OPTIONS_H
 

@@ -1,4 +1,4 @@
-/* What `check` takes on its command line. */
+/* The options of `check`. */
 #ifndef SECKILL_LOADTEST_COMMANDS_CHECK_OPTIONS_H
 #define SECKILL_LOADTEST_COMMANDS_CHECK_OPTIONS_H
 

@@ -106,7 +106,7 @@ static bool find_command(struct options *options, enum options_action *action, i
     return name_command(options, 1, word, error);
 }
 
-/* What stands behind a command's name, before the flags. */
+/* The words behind a command's name, before its flags. */
 struct words {
     const char *command;
     size_t most;         /* 0: nothing stands there */
@@ -146,7 +146,7 @@ static bool take_words(struct option_list *out, const struct words *words, struc
     return true;
 }
 
-/* What is to be said of a command's options together. */
+/* Defaults and contradictions, by command. */
 static bool settle(union command_options *out, const struct option_given *given,
                    struct error *error)
 {

@@ -1,5 +1,5 @@
 /*
- * What `seckill-loadtest COMMAND --help` says below the command's flags: words, verdicts, exit
+ * The texts of `seckill-loadtest COMMAND --help` below the command's flags: words, verdicts, exit
  * statuses. The man page has them too.
  */
 #ifndef SECKILL_LOADTEST_COMMANDS_OPTIONS_TEXTS_H

@@ -1,4 +1,4 @@
-/* What `record` takes on its command line. */
+/* The options of `record`. */
 #ifndef SECKILL_LOADTEST_COMMANDS_RECORD_OPTIONS_H
 #define SECKILL_LOADTEST_COMMANDS_RECORD_OPTIONS_H
 

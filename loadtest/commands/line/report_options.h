@@ -1,4 +1,4 @@
-/* What `report` takes on its command line. */
+/* The options of `report`. */
 #ifndef SECKILL_LOADTEST_COMMANDS_REPORT_OPTIONS_H
 #define SECKILL_LOADTEST_COMMANDS_REPORT_OPTIONS_H
 

@@ -1,4 +1,4 @@
-/* What `run` takes on its command line. */
+/* The options of `run`. */
 #ifndef SECKILL_LOADTEST_COMMANDS_RUN_OPTIONS_H
 #define SECKILL_LOADTEST_COMMANDS_RUN_OPTIONS_H
 

@@ -1,5 +1,5 @@
-/* What is to be said of options that several commands have: --body; --keys; a fleet of servers of
- * which there is one number. */
+/* Checks of options that several commands have: --body; --keys; a fleet of servers, with one number
+ * of them. Each also fills in what follows from them. */
 #ifndef SECKILL_LOADTEST_COMMANDS_SETTLE_H
 #define SECKILL_LOADTEST_COMMANDS_SETTLE_H
 

@@ -1,4 +1,4 @@
-/* What `oasis` takes on its command line. */
+/* The options of `oasis`. */
 #ifndef SECKILL_LOADTEST_COMMANDS_OASIS_OPTIONS_H
 #define SECKILL_LOADTEST_COMMANDS_OASIS_OPTIONS_H
 

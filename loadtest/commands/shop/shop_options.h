@@ -1,4 +1,4 @@
-/* What `shop` takes on its command line. */
+/* The options of `shop`. */
 #ifndef SECKILL_LOADTEST_COMMANDS_SHOP_OPTIONS_H
 #define SECKILL_LOADTEST_COMMANDS_SHOP_OPTIONS_H
 
@@ -20,7 +20,7 @@ struct shop_options {
 /* Leads to the next command's (command_line.h). */
 extern const struct option_table option_table_shop;
 
-/* What does not go together. */
+/* Refuses flags that do not go together. */
 bool shop_options_settle(const struct shop_options *options, const struct option_given *given,
                          struct error *error);
 

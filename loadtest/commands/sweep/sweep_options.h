@@ -1,4 +1,4 @@
-/* What `sweep` takes on its command line. */
+/* The options of `sweep`. */
 #ifndef SECKILL_LOADTEST_COMMANDS_SWEEP_OPTIONS_H
 #define SECKILL_LOADTEST_COMMANDS_SWEEP_OPTIONS_H
 

@@ -1,4 +1,4 @@
-/* What `zoo` takes on its command line. */
+/* The options of `zoo`. */
 #ifndef SECKILL_LOADTEST_COMMANDS_ZOO_OPTIONS_H
 #define SECKILL_LOADTEST_COMMANDS_ZOO_OPTIONS_H
 

@@ -39,7 +39,7 @@ struct document {
     const char *path; /* borrowed */
     struct place *root;
     struct error *error; /* borrowed: where place_refuse writes */
-    struct pool *keeps;  /* borrowed: where what is made of the places stays */
+    struct pool *keeps;  /* borrowed: the pool of the values that are made of places */
     struct pool tree;
 };
 
@@ -65,7 +65,7 @@ bool place_is_list(const struct place *place, const char *example);
 /* The field of a map; NULL: it is not there. */
 const struct place *place_field(const struct place *place, const char *name);
 
-/* For what is made of the place: zeroed, of `keeps`; NULL, refused, when memory is out. */
+/* Zeroed memory of `keeps`; NULL, refused: memory is out. */
 void *place_take(const struct place *place, size_t size);
 bool place_keep(const struct place *place, const char *text, const char **out);
 

@@ -1,9 +1,10 @@
 /*
- * What the readers of a target's parts share while a file is read: the target, and the names that
- * texts may use as fields, which grow from part to part. Private to this room. One thread.
+ * A reading of a target's file: the table of fields, the target that they fill, and the names that
+ * texts may use, which grow from part to part. Private to this room. One thread.
  *
- * The table of read.c has a row for each field; what a row cannot say is a reader's, which gets
- * the place of the field, and what its map fills (`into`: the target, a request, a query, a line).
+ * read.c has the table, a row for each field, and fields.c the walker. A row that cannot say all of
+ * its field names a reader, which gets the field's place and the struct that its map fills (`into`:
+ * the target, a request, a query, a line).
  */
 #ifndef SECKILL_LOADTEST_SHOP_READING_H
 #define SECKILL_LOADTEST_SHOP_READING_H
