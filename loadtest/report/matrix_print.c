@@ -161,20 +161,26 @@ static const struct marks html = {.begin = "<table>\n",
                                   .row_end = "</tr>\n",
                                   .end = "</table>\n"};
 
-/* `strategy` NULL: the titles. */
+static void print_titles(FILE *to, const struct matrix *matrix, const struct marks *marks)
+{
+    fprintf(to, "%s%s%-*s%s", marks->row, marks->title, marks->width, "strategy", marks->title_end);
+    for (size_t i = 0; i < fault_count(); i++) {
+        if (has_column(matrix, fault_at(i)))
+            fprintf(to, "%s%-*s%s", marks->cell, marks->width, fault_at(i)->name, marks->cell_end);
+    }
+    fputs(marks->row_end, to);
+}
+
 static void print_row(FILE *to, const struct matrix *matrix, const struct marks *marks,
                       const char *strategy)
 {
-    fprintf(to, "%s%s%-*s%s", marks->row, strategy ? marks->name : marks->title, marks->width,
-            strategy ? strategy : "strategy", strategy ? marks->name_end : marks->title_end);
+    fprintf(to, "%s%s%-*s%s", marks->row, marks->name, marks->width, strategy, marks->name_end);
     for (size_t i = 0; i < fault_count(); i++) {
         char text[40];
         if (!has_column(matrix, fault_at(i)))
             continue;
-        if (strategy)
-            say_short(find(matrix, strategy, fault_at(i)), text, sizeof text);
-        fprintf(to, "%s%-*s%s", marks->cell, marks->width, strategy ? text : fault_at(i)->name,
-                marks->cell_end);
+        say_short(find(matrix, strategy, fault_at(i)), text, sizeof text);
+        fprintf(to, "%s%-*s%s", marks->cell, marks->width, text, marks->cell_end);
     }
     fputs(marks->row_end, to);
 }
@@ -190,7 +196,7 @@ static void print_rule(FILE *to, const struct matrix *matrix, const char *cell)
 static void print_table(FILE *to, const struct matrix *matrix, const struct marks *marks)
 {
     fputs(marks->begin, to);
-    print_row(to, matrix, marks, NULL);
+    print_titles(to, matrix, marks);
     if (marks->rule)
         print_rule(to, matrix, marks->rule);
     for (size_t i = 0; i < matrix->count; i++) {
