@@ -5,22 +5,33 @@
  * workers have handed over; write it; settle it in Redis. A turn that has found nothing for a while
  * does a step of reconciling; so does any when the last round is ten seconds old.
  *
- * States. "Behind": some of this member's entries are in its history in the stream alone, and the
- * writer reads the history from its beginning. "Level": everything newer comes by the hand-over.
+ * States. The history is what the stream has for this member and nobody has acknowledged; what is
+ * newer comes by the hand-over, while that is open.
  *
- *   writer   hand-over   a turn reads        next state
- *   level    open        the hand-over       behind: the hand-over overflows, a write or a settling
- *                                            fails, the session with Redis is a new one
- *   level    closed      nothing             behind, in this turn
- *   behind   closed      the history         at its end the hand-over opens
- *   behind   open        the history again   at its end, which has all that was reserved until the
- *                                            hand-over opened: level
+ *   BEHIND        hand-over closed; a turn reads the history, from its beginning.
+ *                 At its end the hand-over opens: CATCHING_UP
+ *                 A write or a settling fails: BEHIND_AGAIN
+ *   BEHIND_AGAIN  closed; the rest of the history.
+ *                 At its end, from the beginning again: BEHIND
+ *   CATCHING_UP   open; the history further on, and the hand-over.
+ *                 At the end, which has all that was reserved until the hand-over opened: LEVEL
+ *                 The hand-over overflows: BEHIND. A write or a settling fails: BEHIND_AGAIN
+ *   LEVEL         open; the hand-over.
+ *                 What was put off may be written: RETRYING
+ *   RETRYING      open; the history up to what was put off, and the hand-over.
+ *                 Behind that: LEVEL
+ *
+ * From LEVEL and RETRYING it is BEHIND when the hand-over overflows, or a write or a settling
+ * fails; from any state when the session with Redis is a new one.
+ *
+ * Beside that there is a round of the reconciler: RESTS, until it is due and the writer is level;
+ * then MIRRORS and LOST, what Redis has lost, a piece a turn; RESTS.
  *
  * Failure modes:
  * - A turn fails: the writer pauses for 0.1 s and reads its history from the beginning.
  * - Another transaction holds a product's row: the product's entries are put off. They stay in the
  *   history alone; the writer looks every 20 ms whether one of those rows is free, and then reads
- *   the history up to the last of them ("retrying"). Other products go on meanwhile.
+ *   the history up to the last of them (RETRYING). Other products go on meanwhile.
  * - It holds another lock that one order needs: that order's entry is put off, for a second.
  * - Redis or PostgreSQL is out of reach: nothing is written; every 0.5 s the age of the oldest
  *   undecided order is read for /metrics.
@@ -40,6 +51,7 @@
 #include "strategies/redis_stock/mirror/stock_reconcile.h"
 #include "strategies/redis_stock/stock_instance.h"
 #include "strategies/redis_stock/writer/stock_lost.h"
+#include "strategies/redis_stock/writer/stock_put_off.h"
 #include "strategies/redis_stock/writer/stock_settle.h"
 #include "strategies/redis_stock/writer/stock_write.h"
 #include "strategy/cost_accounting.h"
@@ -60,17 +72,11 @@ enum {
     TAKE_OVER_MARGIN_MS = 1000, /* beyond the longest that work on an entry may take */
     TAKE_OVER_EVERY_US = 500000,
     LOOK_US = 20000, /* how often it is asked for the rows of what was put off */
-    LOOK_ANYWAY_US = 1000000,
-    PUT_OFF_PRODUCTS = 64
+    LOOK_ANYWAY_US = 1000000
 };
 
-/* Entries that stay in the history because another transaction holds a lock that they need. */
-struct put_off {
-    int count;
-    int64_t products[PUT_OFF_PRODUCTS];
-    bool more; /* others, too: the array is full, or the row is not what they wait for */
-    char last[STOCK_ENTRY_MAX];
-};
+enum writer_state { BEHIND, BEHIND_AGAIN, CATCHING_UP, LEVEL, RETRYING };
+enum round_state { RESTS, MIRRORS, LOST };
 
 struct writer {
     struct redis_stock *stock;       /* borrowed: whose writer it is */
@@ -81,23 +87,19 @@ struct writer {
     atomic_bool stopping;
     _Atomic int64_t drift;     /* of the last whole round */
     _Atomic int64_t oldest_us; /* since when the oldest undecided entry of all waits; 0: none */
-    bool behind;               /* the history is being read: see the table of states */
-    bool failed;               /* part of the history could not be written: read it once more */
-    struct put_off put_off;
-    bool retrying; /* the entries that were put off are being read, up to retry_last */
-    char retry_last[STOCK_ENTRY_MAX];
+    enum writer_state state;
+    struct stock_put_off put_off;
+    char retry_last[STOCK_ENTRY_MAX]; /* RETRYING: where it ends */
     int64_t look_at_us;
     int64_t look_anyway_at_us;
-    int64_t take_over_at_us;
-    bool taking_over; /* there may be more at once */
+    int64_t take_over_at_us; /* 0: there may be more at once */
     int64_t mend_at_us;
     int64_t quiet_since_us;
     int64_t round_at_us;
     int64_t round_due_us; /* quiet or not */
-    struct stock_round round;
-    struct stock_lost lost; /* the end of the round */
-    bool in_round;
-    bool mirrors_seen;
+    enum round_state round_state;
+    struct stock_round round; /* MIRRORS */
+    struct stock_lost lost;   /* LOST */
     struct {
         struct metric fates[CLAIM_FATES];
         struct metric rebuilds;
@@ -208,62 +210,38 @@ static struct cost_outcomes count_fates(const struct writer *at, const struct st
     return count;
 }
 
-/* Level to behind: what is reserved from now on stays in the history alone. */
-static void fall_behind(struct writer *at)
+static bool is_level(const struct writer *at)
+{
+    return at->state == LEVEL || at->state == RETRYING;
+}
+
+/* What is reserved from now on stays in the history alone, which is read from its beginning. */
+static void start_over(struct writer *at)
 {
     stock_handover_close(&at->stock->handover);
-    if (at->behind)
-        return;
-    at->behind = true;
-    at->failed = at->retrying = false;
-    at->put_off.count = 0;
-    at->put_off.more = false;
+    at->state = BEHIND;
+    stock_put_off_clear(&at->put_off);
     stock_stream_rewind(at->stream, STOCK_OWN_HISTORY);
 }
 
-static void put_off(struct put_off *to, int64_t product_id, const char *entry)
+/* The hand-over has overflowed. */
+static void fall_behind(struct writer *at)
 {
-    int i = 0;
-
-    if ((to->count == 0 && !to->more) || stock_entry_is_behind(entry, to->last))
-        snprintf(to->last, sizeof to->last, "%s", entry);
-    while (i < to->count && to->products[i] != product_id)
-        i++;
-    if (product_id == 0 || i == PUT_OFF_PRODUCTS)
-        to->more = true;
-    else if (i == to->count)
-        to->products[to->count++] = product_id;
+    if (is_level(at))
+        start_over(at);
+    else if (at->state == CATCHING_UP)
+        at->state = BEHIND;
 }
 
-/* What the entry's orders wait for: their product's row, another lock (0), or nothing (-1). */
-static int64_t waits_for(const struct stock_part *part, const struct part_entry *entry)
+/* Something of what was read is neither written nor let go of. */
+static void read_again(struct writer *at)
 {
-    int64_t product_id = -1;
-
-    for (int i = entry->first; i < entry->first + entry->count; i++) {
-        const struct claim *claim = &part->claims[i];
-        if (claim->fate == CLAIM_HELD)
-            return claim->order.product_id;
-        if (claim->fate == CLAIM_LOCKED)
-            product_id = 0;
+    if (is_level(at)) {
+        start_over(at);
+        return;
     }
-    return product_id;
-}
-
-/* Removes the entries that are put off from the part: all of an entry is settled at once. */
-static void put_off_held(struct writer *at, struct stock_part *part)
-{
-    int n = 0;
-
-    for (int i = 0; i < part->entries_count; i++) {
-        const struct part_entry *entry = &part->entries[i];
-        int64_t product_id = waits_for(part, entry);
-        if (product_id >= 0)
-            put_off(&at->put_off, product_id, entry->id);
-        else
-            part->entries[n++] = *entry;
-    }
-    part->entries_count = n;
+    stock_handover_close(&at->stock->handover);
+    at->state = BEHIND_AGAIN;
 }
 
 /* Writes a part to PostgreSQL and settles it in Redis. */
@@ -273,7 +251,7 @@ static bool write_part(struct writer *at, struct stock_part *part)
     struct cost_outcomes count = count_fates(at, part);
     stock_handover_keep_undecided(&at->stock->handover, part);
     FAILPOINT("stock-writer-committed");
-    put_off_held(at, part);
+    stock_put_off_take(&at->put_off, part);
     bool done = stock_settle(at->stream, &at->link, part,
                              part->fresh && !stock_handover_is_empty(&at->stock->handover));
     cost_charge_outcomes(at->services, at->stock->strategy, &count);
@@ -282,16 +260,14 @@ static bool write_part(struct writer *at, struct stock_part *part)
     return done;
 }
 
-/* After parts were written: repairs mirrors; after a failure falls behind, and pauses. */
+/* After parts were written: repairs mirrors; after a failure the history is to be read again, after
+ * a pause. */
 static void conclude(struct writer *at, bool done)
 {
-    bool was_behind = at->behind;
-
     unload_wrong(at);
     if (done)
         return;
-    fall_behind(at);
-    at->failed = was_behind;
+    read_again(at);
     clock_sleep_until(clock_mono_us() + PAUSE_US);
 }
 
@@ -309,8 +285,7 @@ static bool connect_stores(struct writer *at)
     if (fresh) { /* Redis or this process may have restarted: read the history, check the mirrors */
         redis_survey(at->link.redis, at->link.until_us);
         stock_flag_doubt(&at->stock->flag, clock_mono_us()); /* also by who has noticed nothing */
-        at->behind = false;                                  /* from the beginning */
-        fall_behind(at);
+        start_over(at);
         atomic_store(&at->stock->mend.round, true);
     }
     return true;
@@ -336,24 +311,26 @@ static bool read_and_write(struct writer *at, enum stock_source source, bool *mo
     return true;
 }
 
-/* Behind: reads a piece of the history. At its end the hand-over opens; at the next end, which
- * comes after everything that was reserved until then, the writer is level. */
+/* Reads a piece of the history, and at its end enters the next state. */
 static void catch_up(struct writer *at)
 {
-    bool handing = stock_handover_is_open(&at->stock->handover);
     bool more;
 
+    if (!stock_handover_is_open(&at->stock->handover))
+        fall_behind(at);
     if (!read_and_write(at, STOCK_OWN_HISTORY, &more)) {
         conclude(at, false);
-    } else if (more) {
         return;
-    } else if (at->failed) {
-        at->behind = false;
-        fall_behind(at);
-    } else if (!handing) {
+    }
+    if (more)
+        return;
+    if (at->state == BEHIND_AGAIN) {
+        start_over(at);
+    } else if (at->state == BEHIND) {
         stock_handover_open(&at->stock->handover);
+        at->state = CATCHING_UP;
     } else {
-        at->behind = false;
+        at->state = LEVEL;
     }
 }
 
@@ -362,12 +339,26 @@ static bool may_retry(struct writer *at)
 {
     int64_t now_us = clock_mono_us();
 
-    if ((at->put_off.count == 0 && !at->put_off.more) || now_us < at->look_at_us)
+    if (stock_put_off_is_empty(&at->put_off) || now_us < at->look_at_us)
         return false;
     at->look_at_us = now_us + LOOK_US;
-    return (at->put_off.more && now_us >= at->look_anyway_at_us) ||
+    return (at->put_off.others && now_us >= at->look_anyway_at_us) ||
            (at->put_off.count > 0 &&
             stock_write_finds_free(&at->link, at->put_off.products, at->put_off.count));
+}
+
+static void begin_retry(struct writer *at)
+{
+    /* Entries that are decided but not yet settled must not be read again. */
+    if (!stock_settle_noted(at->stream, &at->link)) {
+        conclude(at, false);
+        return;
+    }
+    at->state = RETRYING;
+    at->look_anyway_at_us = clock_mono_us() + LOOK_ANYWAY_US;
+    snprintf(at->retry_last, sizeof at->retry_last, "%s", at->put_off.last);
+    stock_put_off_clear(&at->put_off);
+    stock_stream_rewind(at->stream, STOCK_OWN_HISTORY);
 }
 
 /* Reads a piece of what was put off; entries whose rows are still held are put off once more. */
@@ -375,41 +366,37 @@ static void retry(struct writer *at)
 {
     bool more;
 
-    if (!at->retrying) {
-        if (!may_retry(at))
-            return;
-        /* Entries that are decided but not yet settled must not be read again. */
-        if (!stock_settle_noted(at->stream, &at->link)) {
-            conclude(at, false);
-            return;
-        }
-        at->retrying = true;
-        at->look_anyway_at_us = clock_mono_us() + LOOK_ANYWAY_US;
-        snprintf(at->retry_last, sizeof at->retry_last, "%s", at->put_off.last);
-        at->put_off.count = 0;
-        at->put_off.more = false;
-        stock_stream_rewind(at->stream, STOCK_OWN_HISTORY);
-    }
+    if (at->state == LEVEL && may_retry(at))
+        begin_retry(at);
+    if (at->state != RETRYING)
+        return;
     if (!read_and_write(at, STOCK_OWN_HISTORY, &more))
         conclude(at, false);
-    else if (!more || stock_entry_is_behind(at->stream->history_from, at->retry_last))
-        at->retrying = false;
+    else if (at->state == RETRYING &&
+             (!more || stock_entry_is_behind(at->stream->history_from, at->retry_last)))
+        at->state = LEVEL;
+}
+
+static bool may_take_over(const struct writer *at)
+{
+    return clock_mono_us() >= at->take_over_at_us;
 }
 
 static void take_over(struct writer *at)
 {
-    if (!read_and_write(at, STOCK_TAKE_OVER, &at->taking_over))
+    bool more;
+
+    if (!read_and_write(at, STOCK_TAKE_OVER, &more))
         stock_stream_rewind(at->stream, STOCK_TAKE_OVER);
     else
         note_oldest(at);
-    if (!at->taking_over)
-        at->take_over_at_us = clock_mono_us() + TAKE_OVER_EVERY_US;
+    at->take_over_at_us = more ? 0 : clock_mono_us() + TAKE_OVER_EVERY_US;
 }
 
 /* While PostgreSQL is away orders are accepted and grow old: keeps their age in /metrics true. */
 static void watch(struct writer *at)
 {
-    if (clock_mono_us() < at->take_over_at_us)
+    if (!may_take_over(at))
         return;
     at->take_over_at_us = clock_mono_us() + TAKE_OVER_EVERY_US;
     at->link.until_us = clock_mono_us() + TIMEOUT_US;
@@ -439,49 +426,49 @@ static bool is_round_due(const struct writer *at)
 {
     int64_t now_us = clock_mono_us();
 
-    return !at->behind && (now_us - at->quiet_since_us >= QUIET_US || now_us >= at->round_due_us);
+    return is_level(at) && (now_us - at->quiet_since_us >= QUIET_US || now_us >= at->round_due_us);
 }
 
-/* The mirrors, and then what Redis has lost. False: a store is out of reach. */
-static bool reconcile_step(struct writer *at, bool *over)
+/* A piece of the round's state, and at its end the next state. False: a store is out of reach. */
+static bool reconcile_step(struct writer *at)
 {
+    bool over;
     int ended;
 
-    if (!at->mirrors_seen) {
-        bool done = stock_round_step(&at->link, &at->round, over) == STOCK_DONE;
-        at->mirrors_seen = done && *over;
-        *over = false;
+    if (at->round_state == MIRRORS) {
+        bool done = stock_round_step(&at->link, &at->round, &over) == STOCK_DONE;
+        if (done && over)
+            at->round_state = LOST;
         return done;
     }
     enum stock_result result = stock_lost_step(&at->link, &at->stock->handover.kept, &at->lost,
-                                               at->stream->claims, over, &ended);
+                                               at->stream->claims, &over, &ended);
     metrics_add(at->counters.fates[CLAIM_LOST], (uint64_t)ended);
+    if (result == STOCK_DONE && over)
+        at->round_state = RESTS;
     return result == STOCK_DONE;
 }
 
 static void reconcile(struct writer *at)
 {
-    int64_t now_us = clock_mono_us();
-    bool over;
-
     if (atomic_exchange(&at->stock->mend.round, false))
         at->round_at_us = 0;
-    if (!at->in_round && now_us < at->round_at_us)
-        return;
-    if (!at->in_round) {
+    if (at->round_state == RESTS) {
+        if (clock_mono_us() < at->round_at_us)
+            return;
         stock_round_begin(&at->round);
         stock_lost_begin(&at->lost);
-        at->mirrors_seen = false;
+        at->round_state = MIRRORS;
     }
     /* What is decided must not count as reserved. */
     if (!stock_settle_noted(at->stream, &at->link)) {
         conclude(at, false);
         return;
     }
-    bool done = reconcile_step(at, &over);
-    at->in_round = done && !over;
-    if (at->in_round)
+    bool done = reconcile_step(at);
+    if (done && at->round_state != RESTS)
         return;
+    at->round_state = RESTS;
     at->round_due_us = clock_mono_us() + BUSY_ROUND_US;
     if (!done) {
         atomic_store(&at->stock->mend.round, true);
@@ -499,7 +486,7 @@ static int64_t wait_until(const struct writer *at)
 {
     int64_t until_us = clock_mono_us() + WAIT_US;
 
-    if (at->behind || at->retrying || at->taking_over)
+    if (at->state != LEVEL || may_take_over(at))
         return 0;
     return at->put_off.count > 0 ? clock_earlier(until_us, at->look_at_us) : until_us;
 }
@@ -512,11 +499,11 @@ static bool turn(struct writer *at)
         return false;
     }
     mend(at);
-    if (at->behind)
-        catch_up(at);
-    else
+    if (is_level(at))
         retry(at);
-    if (at->taking_over || clock_mono_us() >= at->take_over_at_us)
+    else
+        catch_up(at);
+    if (may_take_over(at))
         take_over(at);
     write_handed(at, wait_until(at));
     if (is_round_due(at))
@@ -537,10 +524,10 @@ static void *writer_main(void *argument)
     int64_t until_us = clock_mono_us() + DRAIN_US;
     bool more = true;
     while (more && clock_mono_us() < until_us && connect_stores(at)) {
-        if (at->behind)
-            catch_up(at);
-        else
+        if (is_level(at))
             more = write_handed(at, clock_mono_us() + WAIT_US);
+        else
+            catch_up(at);
     }
     stock_stream_leave(at->stream, &at->link);
     return NULL;
