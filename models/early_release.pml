@@ -1,7 +1,7 @@
 /*
  * Early lock release: committed without waiting for the log, answered after a later flush.
  *
- * Stands for: server/sale/flusher.c, server/sale/proven.c, server/drive/ahead.c, server/sale/settle.c.
+ * Stands for: server/sale/flusher.c, server/sale/proven.c, server/drive/early_release.c, server/sale/settle.c.
  *
  * One unit and two buyers: the second may be refused because of the first one's sale. PostgreSQL's
  * log is a number of commits, of which a crash keeps those that are flushed; it crashes up to twice,
@@ -73,7 +73,7 @@ active [BUYERS] proctype buyer() /* _pid is 1 or 2 */
         ticket[i] = session;
 #endif
         if
-        :: ticket[i] == 0 -> skip /* ahead.c: its own flush; another model's matter */
+        :: ticket[i] == 0 -> skip /* early_release.c: its own flush; another model's matter */
         :: atomic { ticket[i] != 0 && refuse[i] && ticket[i] == session && COVERED(seen) -> refused[i] = true }
         :: atomic { ticket[i] != 0 && !(refuse[i] && ticket[i] == session && COVERED(seen)) -> parked[i] = true }
         fi

@@ -5,7 +5,7 @@
  * lost each end the orders with an outcome of their own, without a word from the strategy.
  */
 #include "drive/drive.h"
-#include "drive/ahead.h"
+#include "drive/early_release.h"
 
 #include "base/clock.h"
 #include "base/failpoint.h"
@@ -249,7 +249,7 @@ static void call_strategy(struct session *session, const struct strategy *strate
                           struct batch *batch)
 {
     session->instance = strategy_instance(session->services, strategy);
-    pg_commit_early(session->pg, session->early);
+    pg_commit_early(session->pg, session->early.marked);
     (strategy->sell ? strategy->sell : purchase_each)(session, batch);
     pg_commit_early(session->pg, false);
 }
@@ -284,13 +284,12 @@ static void drive_attempt(struct session *session, const struct strategy *strate
     for (struct order *order = batch->orders; order; order = order->next) {
         order->outcome = ORDER_PENDING;
         order->if_not_done = ORDER_CAS_EXHAUSTED;
-        order->early = order->record.early = false;
+        order->early = false;
         order->seen.version = 0;
         order->hold_until_us = 0;
         order->attempts++;
     }
-    session->ticket = 0;
-    session->early = false;
+    session->early = (struct early){0};
     if (FAILPOINT_FAILS("drive.denied")) {
         for (struct order *order = batch->orders; order; order = order->next)
             order->outcome = ORDER_SOLD_OUT;
@@ -307,7 +306,7 @@ static void drive_attempt(struct session *session, const struct strategy *strate
     if (strategy->lock && batch->orders->attempts > 1 &&
         session->work_until_us > atomic_load(&session->hold.lease.valid_until_us))
         session->work_until_us = atomic_load(&session->hold.lease.valid_until_us);
-    if (!ahead_connect(session, batch)) {
+    if (!early_release_connect(session, batch)) {
         for (struct order *order = batch->orders; order; order = order->next)
             order->outcome = ORDER_BACKEND_UNAVAILABLE;
         return;
@@ -365,7 +364,7 @@ struct order *drive_sell(const struct drive *drive, struct session *session,
                 (uint64_t)(orders - count_pending(batch)));
     charge_batch(session, strategy, batch, buys);
     struct order *again = split_batch(batch, begun_us);
-    ahead_park(session, batch);
+    early_release_park(session, batch);
     return again;
 }
 

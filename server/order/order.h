@@ -130,7 +130,6 @@ struct order_record {
     char reason[ORDER_REASON_MAX + 1]; /* "" unless failed */
     int64_t created_us;                /* wall clock */
     int64_t epoch;                     /* of its sale; 0: not read */
-    bool early;                        /* a crash may undo what was read of it: product_row.early */
     int64_t hold_until_us;             /* wall clock of PostgreSQL's; 0: it has had no hold */
 };
 

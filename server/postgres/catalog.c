@@ -226,8 +226,8 @@ enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t 
         return failed(pg, error);
     if (pg_rows(pg) == 0)
         return CATALOG_NOT_FOUND;
-    order_record_read(pg, 0, out);
-    return flush_early(pg, out->early, until_us, error);
+    bool early = order_record_read(pg, 0, out);
+    return flush_early(pg, early, until_us, error);
 }
 
 /* The payment's transaction has locked the order's row before its COMMIT was sent, so a lock on
@@ -342,10 +342,8 @@ enum catalog_result catalog_orders(struct pg *pg, const struct order_page *page,
             break;
         clock_sleep_until(clock_mono_us() + FINAL_PAUSE_US);
     }
-    for (int row = 0; row < *n; row++) {
-        order_record_read(pg, row, &out[row]);
-        early |= out[row].early;
-    }
+    for (int row = 0; row < *n; row++)
+        early |= order_record_read(pg, row, &out[row]);
     *has_next = *n == page->limit && final > 0;
     if (*has_next)
         *next = out[final - 1].id;
@@ -426,7 +424,7 @@ enum catalog_result catalog_audit(struct pg *pg, int64_t product_id, int64_t unt
     return flush_early(pg, pg_get_bool(pg, 0, 9), until_us, error);
 }
 
-void order_record_read(const struct pg *pg, int row, struct order_record *out)
+bool order_record_read(const struct pg *pg, int row, struct order_record *out)
 {
     out->id = pg_get_uuid(pg, row, 0);
     out->product_id = pg_get_int8(pg, row, 1);
@@ -437,6 +435,6 @@ void order_record_read(const struct pg *pg, int row, struct order_record *out)
     pg_get_text(pg, row, 6, out->reason, sizeof out->reason);
     out->created_us = pg_get_time(pg, row, 7);
     out->epoch = pg_get_int8(pg, row, 8);
-    out->early = pg_get_bool(pg, row, 9);
     out->hold_until_us = pg_is_null(pg, row, 10) ? 0 : pg_get_time(pg, row, 10);
+    return pg_get_bool(pg, row, 9);
 }

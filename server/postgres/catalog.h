@@ -145,6 +145,7 @@ enum catalog_result catalog_feed(struct pg *pg, struct feed_position *position, 
 /* A row of the statements that return whole orders (order_read and its family). */
 enum { ORDER_RECORD_COLUMNS = 11 }; /* others may follow */
 
-void order_record_read(const struct pg *pg, int row, struct order_record *out);
+/* True: a crash may undo what it says (product_row.early). */
+bool order_record_read(const struct pg *pg, int row, struct order_record *out);
 
 #endif

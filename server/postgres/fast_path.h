@@ -46,7 +46,7 @@ void fast_path_note_left(struct pg *pg, int64_t product_id, int64_t units);
 int64_t fast_path_over(struct pg *pg, int64_t product_id);
 
 /* The epoch, where the row of this session's database says that commits of that sale may be early
- * (mark_early); else 0. No hint: noted where it was read there, and flushed. */
+ * (drive/early_release.c); else 0. No hint: noted where it was read there, and flushed. */
 void fast_path_note_early(struct pg *pg, int64_t product_id, int64_t epoch);
 int64_t fast_path_early_epoch(struct pg *pg, int64_t product_id);
 

@@ -109,7 +109,7 @@ static bool has_written(const struct pg *pg, enum sql statement, PGresult *resul
     return pg->writes[statement] && strtol(PQcmdTuples(result), NULL, 10) > 0;
 }
 
-/* One that gets ahead of its flush waits for none. */
+/* One that is released early waits for none. */
 static void add_flush(const struct pg *pg)
 {
     if (!pg->limit.told_early)

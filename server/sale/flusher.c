@@ -121,7 +121,7 @@ bool flusher_rests(struct flusher *flusher)
 static bool rests_on_the_row(const struct order *order)
 {
     return (order->outcome == ORDER_SOLD_OUT || order->outcome == ORDER_SALE_NOT_OPEN) &&
-           !order->record.early && order->seen.version != 0;
+           order->seen.version != 0;
 }
 
 bool flusher_has_covered(struct flusher *flusher, const struct order *order, unsigned ticket)

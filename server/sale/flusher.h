@@ -1,6 +1,6 @@
 /*
- * Early lock release: orders are committed without waiting for the log, and answered once a later
- * commit has waited for it.
+ * Early release (of locks): orders are committed without waiting for the log, and answered once a
+ * later commit has waited for it.
  *
  * A commit under synchronous_commit=off lets go of its locks, in PostgreSQL or elsewhere, before
  * the disk has answered, so that the next buyer of the product need not wait for it. The log is one
@@ -16,9 +16,9 @@
  * has written since waits for none. Not what has read an order, nor what stands in buckets.
  *
  * Who reads what such a commit has written must not tell it before. product.early says so of a
- * sale, and is committed, with a flush, before the first of them (drive/ahead.c); refusals, replays
- * and repeats that were decided by its rows are parked as well, whatever their own flush is, in
- * every instance. Who reads orders (catalog.h) waits with pg_flush_reads.
+ * sale, and is committed, with a flush, before the first of them (drive/early_release.c); refusals,
+ * replays and repeats that were decided by its rows are parked as well, whatever their own flush
+ * is, in every instance. Who reads orders (catalog.h) waits with pg_flush_reads.
  *
  * Failure modes:
  * - PostgreSQL crashes between a commit and its flush: the flusher's session has ended with all

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/log.h"
+#include "postgres/catalog.h"
 #include "postgres/fast_path.h"
 
 enum { ROW_TIMEOUT_US = 200000 };
@@ -93,6 +94,15 @@ void purchase_saw(struct order *order, const struct product_row *row)
     order->seen = (struct product_version){row->epoch, row->split ? 0 : row->version};
 }
 
+void purchase_saw_order(const struct pg *pg, struct order *order)
+{
+    bool early = order_record_read(pg, 0, &order->record);
+
+    order->early |= early;
+    if (early)
+        order->seen.version = 0;
+}
+
 void purchase_row(const struct pg *pg, struct order *order, struct product_row *row)
 {
     purchase_row_at(pg, 0, row);
@@ -158,13 +168,13 @@ int64_t purchase_row_deadline(const struct session *session, const struct order 
 
 int64_t purchase_epoch(const struct session *session, int64_t product_id)
 {
-    return session->early ? fast_path_early_epoch(session->pg, product_id)
-                          : fast_path_epoch(session->pg, product_id);
+    return session->early.marked ? fast_path_early_epoch(session->pg, product_id)
+                                 : fast_path_epoch(session->pg, product_id);
 }
 
 bool purchase_may_commit(const struct session *session, const struct product_row *row)
 {
-    return !session->early || row->early;
+    return !session->early.marked || row->early;
 }
 
 int64_t purchase_hold_until(const struct settings *settings, int64_t asked_s,

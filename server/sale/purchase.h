@@ -32,6 +32,8 @@ enum { PRODUCT_ROW_COLUMNS = 9 }; /* others may follow */
 
 /* The order is going to be decided by this row, which was read as somebody has committed it. */
 void purchase_saw(struct order *order, const struct product_row *row);
+/* The record of the order, or of the first with its key, is the present result's first row. */
+void purchase_saw_order(const struct pg *pg, struct order *order);
 /* From now on statements wait for locks as long as this order and its batch may; for an order that
  * does not wait, the shortest time there is. */
 void purchase_may_wait(struct session *session, const struct order *order);

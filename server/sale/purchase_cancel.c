@@ -34,7 +34,7 @@ bool purchase_cancel_look(struct session *session, struct order *order)
     }
     if (pg_rows(session->pg) == 0)
         return purchase_refuse(session, order, ORDER_NOT_FOUND);
-    order_record_read(session->pg, 0, &order->record);
+    purchase_saw_order(session->pg, order);
     if (order->record.status == order_returned_status(order->kind))
         return purchase_flush_read(session, order, session->work_until_us) &&
                purchase_refuse(session, order, order_returned_outcome(order->kind));

@@ -91,7 +91,7 @@ static bool find_cancel(struct session *session, struct order *order)
         order->outcome = ORDER_NOT_FOUND; /* a PUT has ended its sale */
         return true;
     }
-    order_record_read(pg, 0, &order->record);
+    purchase_saw_order(pg, order);
     if (order->record.status == order_returned_status(order->kind))
         order->outcome = order_returned_outcome(order->kind);
     else if (!order->no_wait && clock_mono_us() < order->wait_until_us)
@@ -157,7 +157,7 @@ static void look_up_order(struct session *session, struct order *order)
             purchase_missed(session, order, MISSED_KEY, "orders"); /* its sale ended in between */
         return;
     }
-    order_record_read(session->pg, 0, &order->record);
+    purchase_saw_order(session->pg, order);
     bool same =
         order->record.product_id == order->product_id && order->record.quantity == order->quantity;
     if (!same)

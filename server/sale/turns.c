@@ -16,12 +16,12 @@ bool purchase_decide(struct session *session, struct order *order)
         strategy->buy(session, order);
         return false;
     }
-    if (session->early) /* it is for buys alone */
+    if (session->early.marked) /* it is for buys alone */
         pg_commit_early(session->pg, false);
     bool added = order->kind == ORDER_RESTOCK
                      ? (strategy->restock ? strategy->restock : purchase_restock)(session, order)
                      : (strategy->cancel ? strategy->cancel : purchase_cancel)(session, order);
-    if (session->early)
+    if (session->early.marked)
         pg_commit_early(session->pg, true);
     return added;
 }

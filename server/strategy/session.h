@@ -19,10 +19,12 @@ struct session {
     void *instance;        /* borrowed: of the strategy that sells now (its start) */
     int64_t work_until_us; /* the end of the work that has begun */
     int64_t lock_most_ms;  /* the longest wait for one lock */
-    bool has_row;    /* the product's row is locked: what is waited for now is the order's own */
-    bool early;      /* what commits now does not wait for its flush */
-    unsigned ticket; /* of the flusher, for what is read and committed now; 0: none */
-    unsigned opened; /* of `pg`, when it was given */
+    bool has_row; /* the product's row is locked: what is waited for now is the order's own */
+    struct early {
+        bool marked;     /* what commits now is released early, and its sales are marked */
+        unsigned ticket; /* of the flusher, for what is read and committed now; 0: none */
+        unsigned opened; /* of `pg`, when it was given */
+    } early;             /* early release (sale/flusher.h) */
     struct hold {
         bool held;
         bool abandoned; /* a lost COMMIT outlasted it, or is unknown: the lease ends it */

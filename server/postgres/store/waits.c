@@ -12,7 +12,7 @@
  * any more, as a statement with a sync of its own, together with the statement that it is for.
  * Behind a pooler it is one of the settings that travel with each transaction (settle.c).
  *
- * A commit that does not wait for the log lets go of its locks at once (early lock release), and a
+ * A commit that does not wait for the log lets go of its locks at once (early release), and a
  * crash may undo it until a later commit has waited. Who answers by what such a commit has written
  * waits for that (sale/flusher.h), or asks (pg_flush_reads).
  *

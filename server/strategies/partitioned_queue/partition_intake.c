@@ -79,7 +79,7 @@ static void mark_taken_keys(struct session *session, struct order **buys, int co
 /* The key's order, of which this is a repeat; one that is queued is waited for. */
 static void join_first(struct session *session, struct order *repeat)
 {
-    struct order_record *record = &repeat->record;
+    const struct order_record *record = &repeat->record;
     enum pg_status status =
         pg_exec(session->pg, SQL_ORDER_BY_KEY,
                 PG_ARGS(pg_int8(repeat->user_id), pg_text(repeat->key)), session->work_until_us);
@@ -93,7 +93,7 @@ static void join_first(struct session *session, struct order *repeat)
         purchase_missed(session, repeat, MISSED_KEY, "orders");
         return;
     }
-    order_record_read(session->pg, 0, record);
+    purchase_saw_order(session->pg, repeat);
     if (record->product_id != repeat->product_id || record->quantity != repeat->quantity)
         repeat->outcome = ORDER_IDEMPOTENCY_MISMATCH;
     else if (purchase_flush_read(session, repeat, session->work_until_us))

@@ -145,7 +145,7 @@ static void settle_cancel(struct session *session, struct order *order)
     order->outcome = ORDER_NOT_FOUND;
     if (pg_rows(session->pg) == 0)
         return;
-    order_record_read(session->pg, 0, &order->record);
+    purchase_saw_order(session->pg, order);
     switch (order->record.status) {
     case STATUS_CANCELLED:
     case STATUS_EXPIRED:

@@ -215,7 +215,7 @@ static bool is_early(int64_t product)
                           (long long)product) == 1;
 }
 
-/* Commits of a batch that nobody has said of yet that they get ahead of their flush: whose row is
+/* Commits of a batch that nobody has said of yet that they are released early: whose row is
  * held is passed by, and the others are said of. */
 static void a_held_product_keeps_no_other_from_its_mark(void **state)
 {
@@ -228,7 +228,7 @@ static void a_held_product_keeps_no_other_from_its_mark(void **state)
     buy.more = shared;
     for (int64_t until_us = clock_mono_us() + t_patience_us(); !is_early(PLUG);) {
         if (clock_mono_us() >= until_us)
-            fail_msg("nothing gets ahead of its flush");
+            fail_msg("nothing is released early");
         shop_expect_buy(plugged.server, &buy, 201, "", NULL);
     }
     struct crowd *crowd = plug_begin();

@@ -213,8 +213,8 @@ static void without_a_session_none_is_sent(void **state)
     assert_int_equal(send_all(3), 0);
 }
 
-/* One session commits ahead of its flush, and says so to PostgreSQL once. */
-static void commits_may_get_ahead_of_their_flush(void **state)
+/* One session releases its commits early, and says so to PostgreSQL once. */
+static void commits_may_be_released_early(void **state)
 {
     (void)state;
     pg_commit_early(here.pg, true);
@@ -247,7 +247,7 @@ int main(void)
         CASE(none_is_begun_when_the_time_is_over),
         CASE(no_answer_in_time_leaves_them_unknown),
         CASE(without_a_session_none_is_sent),
-        CASE(commits_may_get_ahead_of_their_flush),
+        CASE(commits_may_be_released_early),
     };
 
     return cmocka_run_group_tests(tests, NULL, stack_restore) != 0;

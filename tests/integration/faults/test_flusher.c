@@ -67,8 +67,8 @@ static void one_flush_covers_what_was_committed_before(void **state)
     assert_int_equal(witness_number(here.witness, "SELECT count(*) FROM sold WHERE n = 2"), 0);
 }
 
-/* Orders of one product, until one is committed ahead of its flush and stands at the failpoint. It
- * is the crowd's last, and who came before it is answered. */
+/* Orders of one product, until one is released early and stands at the failpoint. It is the crowd's
+ * last, and who came before it is answered. */
 static void sell_until_held(struct crowd *crowd, const char *failpoint)
 {
     struct buy buy = {.strategy = "conditional", .more = "&flush=shared", .product = 1};
@@ -185,7 +185,7 @@ static bool is_early(int64_t product)
                           (long long)product) == 1;
 }
 
-/* Sells all of the product, so that its last commits get ahead of their flush. */
+/* Sells all of the product, so that its last commits are released early. */
 static void sell_out(const char *strategy, int64_t product, char id[SHOP_ID_SIZE])
 {
     struct buy buy = {.strategy = strategy, .more = "&flush=shared", .product = product};
@@ -194,7 +194,7 @@ static void sell_out(const char *strategy, int64_t product, char id[SHOP_ID_SIZE
     here.witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
     do {
         if (++buy.user == STOCK)
-            fail_msg("%s never gets ahead of its flush", strategy);
+            fail_msg("%s is never released early", strategy);
         shop_expect_buy(here.server, &buy, 201, "", id);
     } while (!is_early(product));
     buy.quantity = STOCK - buy.user++;
@@ -232,8 +232,8 @@ static void who_is_refused_over_what_is_flushed_waits_for_nobody(void **state)
     server_stop(here.server);
 }
 
-/* A refusal was told; a unit came back and is sold again, ahead of its flush, which is the fifth.
- * Who is refused now rests on that sale, which a crash undoes. */
+/* A refusal was told; a unit came back and is sold again by an early release, whose flush is the
+ * fifth. Who is refused now rests on that sale, which a crash undoes. */
 static void expect_refusal_waits(const char *seller, const char *refuser)
 {
     struct crowd *crowd = crowd_create();
@@ -336,7 +336,7 @@ static void a_sale_that_begins_behind_the_mark_is_marked(void **state)
         shop_put(here.server, buy.product, STOCK, NULL);
         while (!is_early(buy.product)) {
             if (++buy.user == TRIES)
-                fail_msg("%s never gets ahead of its flush", strategies[i]);
+                fail_msg("%s is never released early", strategies[i]);
             shop_expect_buy(here.server, &buy, 201, "", NULL);
         }
         shop_put(other, buy.product, STOCK, NULL);
@@ -350,7 +350,7 @@ static void a_sale_that_begins_behind_the_mark_is_marked(void **state)
     server_stop(here.server);
 }
 
-/* A session that commits ahead of the flush is told not to, and will not hear: what was sent behind
+/* A session that releases its commits early is told not to, and will not hear: what was sent behind
  * that has committed without a flush, and is looked up. */
 static void who_will_not_wait_for_its_flush_is_not_believed(void **state)
 {

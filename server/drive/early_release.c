@@ -1,5 +1,6 @@
-/* See ahead.h: the mark and the ticket before a batch, and what of it still needs a flush after. */
-#include "drive/ahead.h"
+/* See early_release.h: the mark and the ticket before a batch, and what of it still needs a flush
+ * after. */
+#include "drive/early_release.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -8,7 +9,7 @@
 #include "sale/flusher.h"
 #include "sale/turns.h"
 
-static bool asks_for_early(const struct batch *batch)
+static bool asks_for_it(const struct batch *batch)
 {
     for (const struct order *order = batch->orders; order; order = order->next)
         if (order->kind == ORDER_BUY && order->flush != FLUSH_OWN)
@@ -18,7 +19,7 @@ static bool asks_for_early(const struct batch *batch)
 
 /* Makes sure that the rows of all products of the batch say that what is written of them may be
  * undone. */
-static bool mark_early(struct session *session, const struct batch *batch)
+static bool mark_sales(struct session *session, const struct batch *batch)
 {
     struct cost before = cost_of_thread[COST_POSTGRESQL]; /* it is once for a product */
     int64_t ids[SPLIT_MAX];
@@ -33,7 +34,7 @@ static bool mark_early(struct session *session, const struct batch *batch)
     enum sql statement = count > 1 ? SQL_MARK_EARLY_FREE : SQL_MARK_EARLY;
     if (count > 0 && pg_exec(session->pg, statement, PG_ARGS(pg_int8s(ids, count)),
                              purchase_row_deadline(session, batch->orders)) != PG_OK) {
-        log_debug("commits do not get ahead of their flush: %s", pg_error(session->pg)->text);
+        log_debug("no early release: %s", pg_error(session->pg)->text);
         return false;
     }
     cost_of_thread[COST_POSTGRESQL] = before;
@@ -53,58 +54,57 @@ static bool comes_alone(struct flusher *flusher, const struct batch *batch)
            first->strategy->lane.all_products && flusher_rests(flusher);
 }
 
-bool ahead_connect(struct session *session, const struct batch *batch)
+bool early_release_connect(struct session *session, const struct batch *batch)
 {
     struct flusher *flusher = session->services->flusher;
-    bool asked = asks_for_early(batch);
+    struct early *early = &session->early;
+    bool asked = asks_for_it(batch);
 
     if (!pg_connect(session->pg, session->work_until_us))
         return false;
-    session->opened = pg_opened(session->pg);
-    session->ticket = flusher_ticket(flusher, session->pg, asked);
-    session->early =
-        asked && session->ticket && !comes_alone(flusher, batch) && mark_early(session, batch);
+    early->opened = pg_opened(session->pg);
+    early->ticket = flusher_ticket(flusher, session->pg, asked);
+    early->marked =
+        asked && early->ticket && !comes_alone(flusher, batch) && mark_sales(session, batch);
     if (pg_is_open(session->pg))
         return true;
-    session->early = false;
-    session->ticket = 0;
     bool connected = pg_connect(session->pg, session->work_until_us);
-    session->opened = pg_opened(session->pg);
+    *early = (struct early){.opened = pg_opened(session->pg)};
     return connected;
 }
 
 /* Whether the answer says something that a crash may yet undo. */
-static bool is_ahead(const struct session *session, const struct order *order)
+static bool may_be_undone(const struct session *session, const struct order *order)
 {
     if (order->outcome == ORDER_CONFIRMED || order->outcome == ORDER_RESTOCKED)
-        return session->early && order->kind == ORDER_BUY; /* else by its own commit */
-    return (order->early || order->record.early) &&
-           order_outcome_row(order->outcome)->http_status < 500;
+        return session->early.marked && order->kind == ORDER_BUY; /* else by its own commit */
+    return order->early && order_outcome_row(order->outcome)->http_status < 500;
 }
 
-/* There was no ticket, so nothing was committed ahead of its flush, but read. */
+/* There was no ticket, so nothing was committed early, but read. */
 static void flush_here(struct session *session, struct order *list)
 {
     session_begin_work(session);
-    if (pg_opened(session->pg) == session->opened && pg_is_open(session->pg) &&
+    if (pg_opened(session->pg) == session->early.opened && pg_is_open(session->pg) &&
         pg_flush_reads(session->pg, session->work_until_us) == PG_OK)
         return;
     for (struct order *order = list; order; order = order->next)
-        if (is_ahead(session, order))
+        if (may_be_undone(session, order))
             flusher_doubt(order);
 }
 
-void ahead_park(struct session *session, struct batch *batch)
+void early_release_park(struct session *session, struct batch *batch)
 {
     /* Where the session is another one now, nothing that was read or committed can be proven. */
-    unsigned ticket = pg_opened(session->pg) == session->opened ? session->ticket : 0;
+    const struct early *early = &session->early;
+    unsigned ticket = pg_opened(session->pg) == early->opened ? early->ticket : 0;
     int64_t now_us = clock_mono_us();
-    struct order *ahead = NULL;
-    struct order **end = &ahead;
+    struct order *parked = NULL;
+    struct order **end = &parked;
 
-    if (!session->ticket) {
+    if (!early->ticket) {
         for (struct order *order = batch->orders; order; order = order->next)
-            if (is_ahead(session, order)) {
+            if (may_be_undone(session, order)) {
                 flush_here(session, order);
                 flusher_ticket(session->services->flusher, session->pg, true); /* for the next */
                 return;
@@ -113,7 +113,7 @@ void ahead_park(struct session *session, struct batch *batch)
     }
     for (struct order **at = &batch->orders; *at;) {
         struct order *order = *at;
-        if (!is_ahead(session, order) ||
+        if (!may_be_undone(session, order) ||
             flusher_has_covered(session->services->flusher, order, ticket)) {
             at = &order->next;
             continue;
@@ -125,6 +125,6 @@ void ahead_park(struct session *session, struct batch *batch)
         *end = order;
         end = &order->next;
     }
-    if (ahead)
-        flusher_park(session->services->flusher, ahead);
+    if (parked)
+        flusher_park(session->services->flusher, parked);
 }
