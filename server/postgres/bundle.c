@@ -54,7 +54,7 @@ bool pg_next_result(struct pg *pg, int64_t until_us, PGresult **out)
 /* No name may stay behind in a session that a pooler lends to others as it is. */
 static const char *name_of(const struct pg *pg, enum sql statement)
 {
-    return pg->settled || statement == SQL_STATEMENT_NAMES ? sql_names[statement] : "";
+    return pg->set_up || statement == SQL_STATEMENT_NAMES ? sql_names[statement] : "";
 }
 
 bool pg_write_text(const struct pg *pg, enum sql statement, char out[PG_TEXT_SIZE])
@@ -154,7 +154,7 @@ enum pg_status pg_read_bundle(struct pg *pg, const struct pg_command *commands, 
                 pg_cost_received(pg, statement, part == 0, result);
                 status =
                     judge(pg, result, part == 1 && i == main, part == 1 && statement == SQL_COMMIT);
-                pg->prepared[statement] |= pg->settled && part == 0 && status == PG_OK;
+                pg->prepared[statement] |= pg->set_up && part == 0 && status == PG_OK;
             } else {
                 PQclear(result);
             }

@@ -62,8 +62,8 @@ static enum sql begin_of(const struct pg *pg)
     return pg->pooled && pg->begin == SQL_BEGIN ? SQL_BEGIN_READ_COMMITTED : pg->begin;
 }
 
-/* [BEGIN] [what a pooler takes away, settle.c] the statements [COMMIT], in one round trip; the last
- * statement's result is kept. */
+/* [BEGIN] [what a pooler takes away, session_setup.c] the statements [COMMIT], in one round trip;
+ * the last statement's result is kept. */
 static enum pg_status run_bundle(struct pg *pg, const struct pg_command *statements, int count,
                                  bool commit, int64_t until_us)
 {

@@ -77,8 +77,9 @@ struct pg {
     bool written;              /* by the transaction: its COMMIT will wait for the log */
     int64_t server_started_us; /* that of conn */
     unsigned opened;           /* how often, so far */
-    bool pooled;  /* a pooler lends it another server session for each transaction (settle.c) */
-    bool settled; /* that is known, and statements have names */
+    bool pooled; /* a pooler lends it another server session for each transaction (session_setup.c)
+                  */
+    bool set_up; /* that is known, and statements have names */
     bool prepared[SQL_COUNT];
     bool writes[SQL_COUNT]; /* of those that are prepared: can it write? */
     atomic_bool stopped;    /* pg_stop */
@@ -166,7 +167,7 @@ struct pg_settings {
 const struct pg_command *pg_settings(struct pg *pg, struct pg_settings *out);
 /* Makes a new connection a session of ours: sets that, or finds out what a pooler in between is
  * good for. Unsuited: for nothing, and store_trouble says so. */
-bool pg_settle(struct pg *pg, int64_t until_us);
+bool pg_set_up(struct pg *pg, int64_t until_us);
 
 /* NULL, as when the connection broke before the server could say anything, is PG_LOST. */
 enum pg_status pg_classify(const char *sqlstate);

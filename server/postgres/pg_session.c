@@ -39,7 +39,7 @@ void pg_close(struct pg *pg)
     pg->begin_pending = false;
     pg->in_transaction = pg->written = false;
     pg->useless = pg->unreplicated = false;
-    pg->pooled = pg->settled = pg->unsuited = false;
+    pg->pooled = pg->set_up = pg->unsuited = false;
     memset(pg->prepared, 0, sizeof pg->prepared);
 }
 
@@ -55,7 +55,7 @@ bool pg_is_refused(const struct pg *pg)
 
 int64_t pg_server(const struct pg *pg)
 {
-    return pg->conn && pg->settled && !pg->pooled ? pg->server_started_us : 0;
+    return pg->conn && pg->set_up && !pg->pooled ? pg->server_started_us : 0;
 }
 
 unsigned pg_opened(const struct pg *pg)

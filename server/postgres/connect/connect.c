@@ -225,7 +225,7 @@ static bool go_on(struct pg *pg)
 
 static bool open_session(struct pg *pg, int64_t until_us)
 {
-    if (!connect_somewhere(pg, until_us) || !go_on(pg) || !pg_settle(pg, until_us))
+    if (!connect_somewhere(pg, until_us) || !go_on(pg) || !pg_set_up(pg, until_us))
         return false;
     atomic_store(&pg->cancel,
                  cancel_request_create(pg->pooled ? 0 : PQbackendPID(pg->conn), &pg->address));

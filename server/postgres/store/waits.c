@@ -10,7 +10,7 @@
  * what only those need that meet a held row. So the server has one of a few round figures, no
  * longer than the time that is left; a new figure is sent only when the present one does not suit
  * any more, as a statement with a sync of its own, together with the statement that it is for.
- * Behind a pooler it is one of the settings that travel with each transaction (settle.c).
+ * Behind a pooler it is one of the settings that travel with each transaction (session_setup.c).
  *
  * A commit that does not wait for the log lets go of its locks at once (early release), and a
  * crash may undo it until a later commit has waited. Who answers by what such a commit has written
@@ -108,7 +108,7 @@ bool pg_limit_send(struct pg *pg)
 {
     char text[PG_LIMIT_TEXT];
 
-    if (!pg->conn || !pg->settled || pg->pooled || pg_limit_suits(pg))
+    if (!pg->conn || !pg->set_up || pg->pooled || pg_limit_suits(pg))
         return true;
     pg->limit.sent = true;
     pg->limit.ms = wanted_ms(pg);

@@ -68,7 +68,7 @@ static bool suits(struct pg *pg, int64_t until_us)
     return kept_apart;
 }
 
-static bool settle(struct pg *pg, int64_t until_us)
+static bool set_up(struct pg *pg, int64_t until_us)
 {
     struct pg_settings settings;
 
@@ -82,14 +82,14 @@ static bool settle(struct pg *pg, int64_t until_us)
     if (pooled && !suits(pg, until_us))
         return false;
     pg->pooled = pooled;
-    return pg->settled = true;
+    return pg->set_up = true;
 }
 
-bool pg_settle(struct pg *pg, int64_t until_us)
+bool pg_set_up(struct pg *pg, int64_t until_us)
 {
     struct cost before = cost_of_thread[COST_POSTGRESQL];
-    bool settled = settle(pg, until_us);
+    bool suited = set_up(pg, until_us);
 
     cost_of_thread[COST_POSTGRESQL] = before;
-    return settled;
+    return suited;
 }
