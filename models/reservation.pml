@@ -1,16 +1,16 @@
 /*
  * redis-stock from the script that reserves to the row: orders, writers, and a new sale.
  *
- * Stands for: lua/stock/stock_reserve.lua, lua/stock/stock_settle.lua,
+ * Stands for: lua/stock/stock_reserve.lua, lua/stock/stock_acknowledge.lua,
  * server/strategies/redis_stock/writer/ (stock_writer.c, stock_write.c, stock_decide.c,
- * stock_settle.c), lua/stock/stock_take_over.lua.
+ * stock_acknowledge.c), lua/stock/stock_take_over.lua.
  *
  * Two units, two buyers, and two writers of which each may have any entry in hand, also one that the
- * other has (it was taken over). One of them may die, once, at any place; and an answer to a
- * settling may be lost, so that it is sent again.
+ * other has (it was taken over). One of them may die, once, at any place; and an answer to an
+ * acknowledgement may be lost, so that it is sent again.
  *
- * As it is: commit, then settle; an order that has a row is known; an entry is credited once. ACK_FIRST:
- * settled, then committed. NOT_KNOWN: nobody looks whether there is a row. POISON: the first order
+ * As it is: commit, then acknowledge; an order that has a row is known; an entry is credited once.
+ * ACK_FIRST: acknowledged, then committed. NOT_KNOWN: nobody looks whether there is a row. POISON: the first order
  * cannot be written, and its unit goes back to the mirror; CREDIT_TWICE: however often. PUT: a new
  * sale begins meanwhile, and its mirror is loaded a moment later; NO_EPOCH: the writer does not ask
  * which sale an entry is of.
@@ -47,7 +47,7 @@ inline die_perhaps()
     fi
 }
 
-inline settle()
+inline acknowledge()
 {
     atomic {
 #ifdef CREDIT_TWICE
@@ -96,15 +96,15 @@ end: do
 write:
     credit = false;
 #ifdef ACK_FIRST
-    settle();
+    acknowledge();
     die_perhaps();
     decide();
 #else
     die_perhaps();
     decide();
     die_perhaps();
-    settle();
-    if :: settle() :: skip fi; /* the answer was lost */
+    acknowledge();
+    if :: acknowledge() :: skip fi; /* the answer was lost */
 #endif
     atomic { hands[i]--; i = 0 };
     goto end;

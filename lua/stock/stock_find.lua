@@ -1,5 +1,5 @@
 -- An order that waits. KEYS: the stream, waiting, partly. ARGV: its id's group, its id.
--- Answers {product, epoch, "id user quantity created key\n"}, or {}: it does not wait, or is settled already.
+-- Answers {product, epoch, "id user quantity created key\n"}, or {}: it does not wait, or is acknowledged already.
 local entry, kept = unpack(redis.call('HMGET', KEYS[2], ARGV[1], ARGV[1] .. ':orders'))
 if not entry or redis.call('HEXISTS', KEYS[3], ARGV[2]) == 1 then return {} end
 local product, epoch, lines = string.match(kept or '', '^(%d+) (%d+)\n(.*)$')

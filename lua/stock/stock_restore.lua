@@ -14,7 +14,7 @@ for i = 1, #page[2], 2 do
     local group, of_orders = page[2][i]:match('^(%x+)(:?)')
     local entry = group and redis.call('HGET', KEYS[2], group)
     if of_orders ~= '' or not entry then
-        if not entry then redis.call('HDEL', KEYS[2], page[2][i]) end -- the rest of what another has settled
+        if not entry then redis.call('HDEL', KEYS[2], page[2][i]) end -- the rest of what another has acknowledged
     elseif not entry:match('^%d+%-%d+$') or #redis.call('XRANGE', KEYS[1], entry, entry) == 0 then
         local kept = redis.call('HGET', KEYS[2], group .. ':orders') or ''
         local product, epoch, lines = kept:match('^(%d+) (%d+)\n(.+)$')

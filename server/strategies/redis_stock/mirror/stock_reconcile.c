@@ -16,9 +16,9 @@
 
 #define STEP_PRODUCTS "64"
 
-/* Between COMMIT and settling, and between the commit of a cancel and its correction: another
- * instance's, for our own writer is here. */
-enum { UNSETTLED_US = 100000, UNSETTLED_LOOK_US = 5000 };
+/* Between COMMIT and acknowledgement, and between the commit of a cancel and its correction:
+ * another instance's, for our own writer is here. */
+enum { UNACKNOWLEDGED_US = 100000, UNACKNOWLEDGED_LOOK_US = 5000 };
 
 void stock_round_begin(struct stock_round *round)
 {
@@ -40,7 +40,7 @@ static enum stock_result ask_row(struct stock_link *link, int64_t product_id, en
 
 /* What one comparison said. */
 struct finding {
-    int64_t drift;  /* by how much the mirror is too high; or what is committed and not settled */
+    int64_t drift;  /* the mirror is too high by so much; or that is committed, not acknowledged */
     bool stale;     /* it is of an ended sale */
     bool rest;      /* nothing is reserved */
     bool untouched; /* nothing was ever reserved from it */
@@ -94,7 +94,7 @@ static enum stock_result subtract_decided(struct stock_link *link, int64_t produ
     return result;
 }
 
-/* Under the row's lock no commit comes, and what was committed before is settled in a moment.
+/* Under the row's lock no commit comes, and what was committed before is acknowledged in a moment.
  * Nobody waits for the row here: what other products' buyers wait for would wait, too. */
 static enum stock_result confirm(struct stock_link *link, int64_t product_id, struct finding *out)
 {
@@ -102,9 +102,9 @@ static enum stock_result confirm(struct stock_link *link, int64_t product_id, st
     enum stock_result result = ask_row(link, product_id, SQL_PRODUCT_LOCK_NOWAIT);
     if (result == STOCK_DONE)
         result = compare(link, product_id, out);
-    int64_t until_us = clock_mono_us() + UNSETTLED_US;
+    int64_t until_us = clock_mono_us() + UNACKNOWLEDGED_US;
     while (result == STOCK_DONE && out->drift != 0 && clock_mono_us() < until_us) {
-        clock_sleep_until(clock_mono_us() + UNSETTLED_LOOK_US);
+        clock_sleep_until(clock_mono_us() + UNACKNOWLEDGED_LOOK_US);
         result = compare(link, product_id, out);
     }
     if (result == STOCK_DONE && out->drift > 0 && !out->rest)

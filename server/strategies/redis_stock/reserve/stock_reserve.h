@@ -2,7 +2,7 @@
  * Reserving: a batch of buys of one product in one script call (lua/stock/stock_reserve.lua).
  *
  * Keys that PostgreSQL knows are sorted out first. A mirror that is not loaded, or of another
- * epoch, is loaded and the call made again. When the answer is lost the call is settled by its
+ * epoch, is loaded and the call made again. When the answer is lost the call is found by its
  * number: either it has run and its answer is read, or it never will.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_RESERVE_H

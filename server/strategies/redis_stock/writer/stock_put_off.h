@@ -18,7 +18,8 @@ struct stock_put_off {
 
 void stock_put_off_clear(struct stock_put_off *put_off);
 bool stock_put_off_is_empty(const struct stock_put_off *put_off);
-/* Removes from a part that was written the entries that wait: all of an entry is settled at once.
+/* Removes from a part that was written the entries that wait: all of an entry is acknowledged at
+ * once.
  */
 void stock_put_off_take(struct stock_put_off *put_off, struct stock_part *part);
 

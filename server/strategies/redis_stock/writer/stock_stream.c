@@ -42,7 +42,7 @@ struct stock_stream *stock_stream_create(const struct settings *settings, int64_
     stock_stream_rewind(stream, STOCK_OWN_HISTORY);
     stock_stream_rewind(stream, STOCK_TAKE_OVER);
     stream->claims = malloc(WRITE_MAX * sizeof *stream->claims);
-    stream->lines = malloc((size_t)WRITE_MAX * STREAM_SETTLE_LINE + STREAM_ENTRIES);
+    stream->lines = malloc((size_t)WRITE_MAX * STREAM_LINE + STREAM_ENTRIES);
     if (!stream->claims || !stream->lines) {
         stock_stream_destroy(stream);
         return NULL;

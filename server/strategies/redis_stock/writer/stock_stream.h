@@ -1,8 +1,8 @@
 /*
  * The stream between the scripts that reserve and the writers: an entry is its instance's member's
  * of the consumer group from the moment it is there, so that another may take it over. What is read
- * here, and taken apart into claims, is what did not come by stock_handover.h; stock_settle.h lets
- * go of both.
+ * here, and taken apart into claims, is what did not come by stock_handover.h; stock_acknowledge.h
+ * lets go of both.
  *
  * What cannot be read of an entry (stock_waiting.h says what there should be) nobody can write: it
  * is logged and dropped, when the rest is decided.
@@ -20,7 +20,7 @@ enum {
     STREAM_ENTRIES = 100,
     STREAM_WRONG_MAX = 256,
     /* The id, four numbers, the fate, the key, six spaces, the end of the line and of the text. */
-    STREAM_SETTLE_LINE = UUID_TEXT_LENGTH + 4 * 20 + STOCK_GENERATION_MAX + ORDER_KEY_MAX + 6 + 2,
+    STREAM_LINE = UUID_TEXT_LENGTH + 4 * 20 + STOCK_GENERATION_MAX + ORDER_KEY_MAX + 6 + 2,
     STREAM_GROUP_MAX = UUID_GROUP_BITS / 4 + 1
 };
 
@@ -45,22 +45,22 @@ struct stock_stream {
     const struct redis_reply *entries; /* in `reply` */
     int next;                          /* entry */
     struct claim *claims;              /* owned: WRITE_MAX */
-    char *lines;                       /* owned: for settling */
+    char *lines;                       /* owned: for the script that acknowledges */
     struct stream_wrong {              /* mirrors that said too much */
         int64_t product_id;
         int64_t ended; /* it is of this sale, which has ended; 0: of the present one */
     } wrong[STREAM_WRONG_MAX];
     int wrong_count;
     /* Entries that PostgreSQL has whole: to be let go of, a few of them in one call. */
-    struct settled_entry {
+    struct noted_entry {
         char id[STOCK_ENTRY_MAX];
         char group[STREAM_GROUP_MAX];
         char sale[2 * STOCK_NUMBER_MAX]; /* product:epoch */
         char units[STOCK_NUMBER_MAX];
         char orders[STOCK_NUMBER_MAX];
-    } settled[STREAM_ENTRIES];
-    int settled_count;
-    int64_t settled_since_us;
+    } noted[STREAM_ENTRIES];
+    int noted_count;
+    int64_t noted_since_us;
 };
 
 /* Some whole entries, as claims. */

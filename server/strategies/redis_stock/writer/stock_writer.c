@@ -2,27 +2,28 @@
  * The writer's thread: it brings reserved orders from Redis into PostgreSQL.
  *
  * Happy path, one turn: take over what dead members left (every 0.5 s); take what this instance's
- * workers have handed over; write it; settle it in Redis. A turn that has found nothing for a while
- * does a step of reconciling; so does any when the last round is ten seconds old.
+ * workers have handed over; write it; acknowledge it in Redis. A turn that has found nothing for a
+ * while does a step of reconciling; so does any when the last round is ten seconds old.
  *
  * States. The history is what the stream has for this member and nobody has acknowledged; what is
  * newer comes by the hand-over, while that is open.
  *
  *   BEHIND        hand-over closed; a turn reads the history, from its beginning.
  *                 At its end the hand-over opens: CATCHING_UP
- *                 A write or a settling fails: BEHIND_AGAIN
+ *                 A write or an acknowledgement fails: BEHIND_AGAIN
  *   BEHIND_AGAIN  closed; the rest of the history.
  *                 At its end, from the beginning again: BEHIND
  *   CATCHING_UP   open; the history further on, and the hand-over.
  *                 At the end, which has all that was reserved until the hand-over opened: LEVEL
- *                 The hand-over overflows: BEHIND. A write or a settling fails: BEHIND_AGAIN
+ *                 The hand-over overflows: BEHIND
+ *                 A write or an acknowledgement fails: BEHIND_AGAIN
  *   LEVEL         open; the hand-over.
  *                 What was put off may be written: RETRYING
  *   RETRYING      open; the history up to what was put off, and the hand-over.
  *                 Behind that: LEVEL
  *
- * From LEVEL and RETRYING it is BEHIND when the hand-over overflows, or a write or a settling
- * fails; from any state when the session with Redis is a new one.
+ * From LEVEL and RETRYING it is BEHIND when the hand-over overflows, or a write or an
+ * acknowledgement fails; from any state when the session with Redis is a new one.
  *
  * Beside that there is a round of the reconciler: RESTS, until it is due and the writer is level;
  * then MIRRORS and LOST, what Redis has lost, a piece a turn; RESTS.
@@ -37,8 +38,8 @@
  *   undecided order is read for /metrics.
  * - PostgreSQL refuses what a mirror had allowed: the mirror is unloaded.
  * - Redis has lost what was accepted: stock_lost.h.
- * - The process dies between COMMIT and settling: the next writer reads the entries again and finds
- *   their orders decided.
+ * - The process dies between COMMIT and acknowledgement: the next writer reads the entries again
+ * and finds their orders decided.
  * - The server stops: what is there is written, for 3 s at most; the rest stays in the stream.
  */
 #include "strategies/redis_stock/writer/stock_writer.h"
@@ -50,9 +51,9 @@
 #include "sale/decide_many/held.h"
 #include "strategies/redis_stock/mirror/stock_reconcile.h"
 #include "strategies/redis_stock/stock_instance.h"
+#include "strategies/redis_stock/writer/stock_acknowledge.h"
 #include "strategies/redis_stock/writer/stock_lost.h"
 #include "strategies/redis_stock/writer/stock_put_off.h"
-#include "strategies/redis_stock/writer/stock_settle.h"
 #include "strategies/redis_stock/writer/stock_write.h"
 #include "strategy/cost_accounting.h"
 
@@ -244,7 +245,7 @@ static void read_again(struct writer *at)
     at->state = BEHIND_AGAIN;
 }
 
-/* Writes a part to PostgreSQL and settles it in Redis. */
+/* Writes a part to PostgreSQL and acknowledges it in Redis. */
 static bool write_part(struct writer *at, struct stock_part *part)
 {
     stock_write(&at->link, part->claims, part->count, part->fresh);
@@ -252,8 +253,8 @@ static bool write_part(struct writer *at, struct stock_part *part)
     stock_handover_keep_undecided(&at->stock->handover, part);
     FAILPOINT("stock-writer-committed");
     stock_put_off_take(&at->put_off, part);
-    bool done = stock_settle(at->stream, &at->link, part,
-                             part->fresh && !stock_handover_is_empty(&at->stock->handover));
+    bool done = stock_acknowledge(at->stream, &at->link, part,
+                                  part->fresh && !stock_handover_is_empty(&at->stock->handover));
     cost_charge_outcomes(at->services, at->stock->strategy, &count);
     at->quiet_since_us = clock_mono_us();
     at->round_at_us = 0; /* figures have moved: a round when it is quiet again */
@@ -349,8 +350,8 @@ static bool may_retry(struct writer *at)
 
 static void begin_retry(struct writer *at)
 {
-    /* Entries that are decided but not yet settled must not be read again. */
-    if (!stock_settle_noted(at->stream, &at->link)) {
+    /* Entries that are decided but not yet acknowledged must not be read again. */
+    if (!stock_acknowledge_noted(at->stream, &at->link)) {
         conclude(at, false);
         return;
     }
@@ -410,10 +411,10 @@ static bool write_handed(struct writer *at, int64_t until_us)
     struct stock_part part = {.claims = at->stream->claims};
 
     if (!stock_handover_take(&at->stock->handover, &part, until_us)) {
-        bool settled = stock_settle_noted(at->stream, &at->link);
+        bool acknowledged = stock_acknowledge_noted(at->stream, &at->link);
         if (!stock_handover_is_open(&at->stock->handover))
             fall_behind(at);
-        conclude(at, settled);
+        conclude(at, acknowledged);
         cost_charge(at->services, at->stock->strategy, COST_OTHER, 0);
         return false;
     }
@@ -461,7 +462,7 @@ static void reconcile(struct writer *at)
         at->round_state = MIRRORS;
     }
     /* What is decided must not count as reserved. */
-    if (!stock_settle_noted(at->stream, &at->link)) {
+    if (!stock_acknowledge_noted(at->stream, &at->link)) {
         conclude(at, false);
         return;
     }

@@ -2,7 +2,7 @@
  * The writer: one thread an instance, a member of the stream's consumer group.
  *
  *   what this instance's workers hand over  ─┐
- *   own history (what it had when it died)  ─┼─▶ claims ─▶ PostgreSQL, COMMIT ─▶ settle, XACK
+ *   own history (what it had when it died)  ─┼─▶ claims ─▶ PostgreSQL, COMMIT ─▶ acknowledge, XACK
  *   what a dead member had (XCLAIM)         ─┘
  *
  * It writes whatever came while it was writing. Between COMMIT and XACK it may die: the entry is

@@ -1,8 +1,8 @@
-/* Which mirrors are noted as wrong when a part is settled, and whether what is said of it fits. No
- * test here needs Redis: no entry is let go of. */
+/* Which mirrors are noted as wrong when a part is acknowledged, and whether what is said of it
+ * fits. No test here needs Redis: no entry is let go of. */
 #include "lib/t.h"
 
-#include "strategies/redis_stock/writer/stock_settle.h"
+#include "strategies/redis_stock/writer/stock_acknowledge.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static void expect_both_noted(void)
 static void a_refusal_in_a_put_off_entry_is_noted(void **state)
 {
     (void)state;
-    assert_true(stock_settle(&stream, &link_of_none, &part, false));
+    assert_true(stock_acknowledge(&stream, &link_of_none, &part, false));
     expect_both_noted();
 }
 
@@ -53,8 +53,8 @@ static void so_it_is_beside_an_entry_that_was_sold(void **state)
     (void)state;
     part.entries_count = 1;
     part.entries[0] = (struct part_entry){.id = "1-1", .first = SOLD, .count = 1, .whole = true};
-    assert_true(stock_settle(&stream, &link_of_none, &part, true));
-    assert_int_equal(stream.settled_count, 1);
+    assert_true(stock_acknowledge(&stream, &link_of_none, &part, true));
+    assert_int_equal(stream.noted_count, 1);
     expect_both_noted();
 }
 
@@ -63,7 +63,7 @@ static void so_it_is_beside_an_entry_that_was_sold(void **state)
 static void the_longest_lines_have_room(void **state)
 {
     struct settings settings = {
-        .listen = "127.0.0.1:0", .system_name = "settle", .work_timeout_ms = 50};
+        .listen = "127.0.0.1:0", .system_name = "acknowledge", .work_timeout_ms = 50};
     struct error error;
     struct redis_server *server = redis_server_create("unix:///nowhere", "", &error);
     struct stock_stream *own = stock_stream_create(&settings, 1);
@@ -84,7 +84,7 @@ static void the_longest_lines_have_room(void **state)
         own->claims[i] = claim;
     part = (struct stock_part){.claims = own->claims, .count = WRITE_MAX, .entries_count = 1};
     part.entries[0] = (struct part_entry){.id = "1-1", .count = WRITE_MAX, .whole = true};
-    assert_false(stock_settle(own, &link, &part, false));
+    assert_false(stock_acknowledge(own, &link, &part, false));
     assert_int_equal(own->lines[strlen(own->lines) - 1], '\n');
     stock_stream_destroy(own);
     redis_destroy(link.redis);

@@ -1,10 +1,10 @@
--- Lets go of whole entries, all of whose orders PostgreSQL has and none of which has a key: stock_settle for the usual
--- case. An entry stands in the stream or, where that has lost it, in `waiting` until this or stock_settle has ended it, so
--- its reservations end once; one that was settled in part is stock_settle's alone.
--- KEYS: the stream, waiting, units, partly (orders that were settled before their entries were done)
+-- Lets go of whole entries, all of whose orders PostgreSQL has and none of which has a key: stock_acknowledge for the
+-- usual case. An entry stands in the stream or, where that has lost it, in `waiting` until this or stock_acknowledge has
+-- ended it, so its reservations end once; one that was acknowledged in part is stock_acknowledge's alone.
+-- KEYS: the stream, waiting, units, partly (orders that were acknowledged before their entries were done)
 -- ARGV: the consumer group; then an entry's id, its ids' group, "product:epoch", units, and how many orders; and the
 -- next.
--- Answers 1; or 0: some entry was settled in part, and nothing was done.
+-- Answers 1; or 0: some entry was acknowledged in part, and nothing was done.
 if redis.call('EXISTS', KEYS[4]) == 1 then return 0 end
 
 -- A script is not rolled back, and its user may not be allowed some command. So each is used once before the first

@@ -1,6 +1,6 @@
 -- Lets go of what PostgreSQL has decided. However often it runs, a reservation ends once: an entry is there until all
--- of its orders are decided, and those that were settled before are noted until then.
--- KEYS: the stream, waiting, units, partly (orders that were settled before their entries were done)
+-- of its orders are decided, and those that were acknowledged before are noted until then.
+-- KEYS: the stream, waiting, units, partly (orders that were acknowledged before their entries were done)
 -- ARGV: prefix, the consumer group, ms that a key is still known; then four an entry: its id, its ids' group, whether
 -- all its orders are decided ("1"), and those that are, lines "id product epoch user quantity fate key"; fate: kept,
 -- failed, or the mirror's generation to which its stock is credited.
@@ -48,7 +48,7 @@ local function credit(product, user, quantity, generation)
     if failed then missed = missed + 1 end
 end
 
--- Whether the entry had yet to be settled: it stands in the stream, or is gone from there alone.
+-- Whether the entry had yet to be acknowledged: it stands in the stream, or is gone from there alone.
 local function take(entry, group, done)
     local waits = redis.call('HGET', KEYS[2], group) == entry
     if not done then return waits or #redis.call('XRANGE', KEYS[1], entry, entry) == 1 end

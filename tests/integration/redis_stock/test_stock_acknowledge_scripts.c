@@ -8,13 +8,13 @@
 
 /* Lets go of the order's two units with this fate, `done` "1" with its entry; answers how many
  * credits missed. */
-static int64_t settle_of(const char *id, const char *fate, const char *entry, const char *done)
+static int64_t acknowledge_of(const char *id, const char *fate, const char *entry, const char *done)
 {
     char line[160];
     int64_t missed = -1;
 
     snprintf(line, sizeof line, "%s " PRODUCT " 1 31 2 %s \n", id, fate);
-    assert_int_equal(redis_script(rig_redis(), LUA_STOCK_SETTLE, 4, 11,
+    assert_int_equal(redis_script(rig_redis(), LUA_STOCK_ACKNOWLEDGE, 4, 11,
                                   (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, PREFIX,
                                                         "writers", "60000", entry, "1", done, line},
                                   rig_soon(), &missed),
@@ -23,11 +23,11 @@ static int64_t settle_of(const char *id, const char *fate, const char *entry, co
 }
 
 /* Lets go of the first call's entry with the first two orders, two units each; whether it could. */
-static int64_t settle_entry(const char *entry)
+static int64_t acknowledge_entry(const char *entry)
 {
     int64_t done = -1;
 
-    assert_int_equal(redis_script(rig_redis(), LUA_STOCK_SETTLE_ENTRIES, 4, 10,
+    assert_int_equal(redis_script(rig_redis(), LUA_STOCK_ACKNOWLEDGE_ENTRIES, 4, 10,
                                   (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, "writers",
                                                         entry, "1", FIELD, "4", "2"},
                                   rig_soon(), &done),
@@ -54,13 +54,13 @@ static void a_command_that_is_refused_ends_nothing(void **state)
         rig_read_first_entry(entry);
         rig_forbid(commands[i]);
         assert_int_equal(
-            redis_script(rig_redis(), LUA_STOCK_SETTLE_ENTRIES, 4, 10,
+            redis_script(rig_redis(), LUA_STOCK_ACKNOWLEDGE_ENTRIES, 4, 10,
                          (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, "writers", entry,
                                                number, FIELD, "4", "2"},
                          rig_soon(), &ignored),
             REDIS_LOST);
         assert_int_equal(
-            redis_script(rig_redis(), LUA_STOCK_SETTLE, 4, 11,
+            redis_script(rig_redis(), LUA_STOCK_ACKNOWLEDGE, 4, 11,
                          (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, PREFIX, "writers",
                                                "60000", entry, number, "1",
                                                FIRST " " PRODUCT " 1 31 2 kept \n" SECOND
@@ -73,7 +73,7 @@ static void a_command_that_is_refused_ends_nothing(void **state)
         assert_int_equal(rig_how_many_wait(), 2);
         /* And what somebody has made of a figure holds nobody up. */
         rig_ask("HSET " UNITS " orders 5.5");
-        assert_int_equal(settle_entry(entry), 1);
+        assert_int_equal(acknowledge_entry(entry), 1);
         assert_int_equal(rig_ask("XLEN " ORDERS), 0);
         assert_int_equal(rig_ask("EXISTS " UNITS), 0);
     }
@@ -146,7 +146,7 @@ static void a_reservation_is_credited_once(void **state)
     assert_int_equal(rig_reserve("1", "1", "100", FIRST " 31 2 1 \n", NULL), DONE);
     rig_read_first_entry(entry);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(settle_of(FIRST, GENERATION, entry, "1"), 0);
+        assert_int_equal(acknowledge_of(FIRST, GENERATION, entry, "1"), 0);
         assert_int_equal(rig_stock(), 5);
         assert_int_equal(rig_ask("EXISTS " UNITS), 0);
         assert_int_equal(rig_ask("EXISTS " WAITING), 0);
@@ -172,7 +172,7 @@ static void an_entry_is_let_go_once(void **state)
 
     reserve_entry(entry);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(settle_entry(entry), 1);
+        assert_int_equal(acknowledge_entry(entry), 1);
         assert_int_equal(rig_ask("XLEN " ORDERS), 1);
         assert_int_equal(rig_ask("HLEN " WAITING), 2);
         assert_int_equal(rig_how_many_wait(), 1);
@@ -180,7 +180,7 @@ static void an_entry_is_let_go_once(void **state)
     }
     /* And not again order by order. */
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(settle_of(SECOND, GENERATION, entry, i ? "1" : "0"), 0);
+        assert_int_equal(acknowledge_of(SECOND, GENERATION, entry, i ? "1" : "0"), 0);
         assert_int_equal(rig_how_many_wait(), 1);
         assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 1);
         assert_int_equal(rig_ask("EXISTS " PARTLY), 0);
@@ -188,24 +188,24 @@ static void an_entry_is_let_go_once(void **state)
     assert_int_equal(rig_stock(), 4);
 }
 
-/* Whose first order was settled when the second could not be decided yet. */
-static void an_entry_settled_in_part_is_not_let_go_whole(void **state)
+/* Whose first order was acknowledged when the second could not be decided yet. */
+static void an_entry_acknowledged_in_part_is_not_let_go_whole(void **state)
 {
     (void)state;
     char entry[RIG_TEXT];
 
     reserve_entry(entry);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(settle_of(FIRST, GENERATION, entry, "0"), 0);
+        assert_int_equal(acknowledge_of(FIRST, GENERATION, entry, "0"), 0);
         assert_int_equal(rig_stock(), 6);
         assert_int_equal(rig_how_many_wait(), 2);
         assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 3);
     }
-    assert_int_equal(settle_entry(entry), 0);
+    assert_int_equal(acknowledge_entry(entry), 0);
     assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 3);
     assert_int_equal(rig_ask("XLEN " ORDERS), 2);
     /* The last time, all of its orders are told again; here the first, and then nothing is left. */
-    assert_int_equal(settle_of(FIRST, GENERATION, entry, "1"), 0);
+    assert_int_equal(acknowledge_of(FIRST, GENERATION, entry, "1"), 0);
     assert_int_equal(rig_stock(), 6);
     assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 3);
     assert_int_equal(rig_ask("XLEN " ORDERS), 1);
@@ -220,7 +220,7 @@ static void an_entry_is_its_members_from_the_start(void **state)
 
     reserve_entry(first);
     assert_int_equal(pending("me"), 2);
-    assert_int_equal(settle_entry(first), 1);
+    assert_int_equal(acknowledge_entry(first), 1);
     assert_int_equal(pending("me"), 1);
 }
 
@@ -263,7 +263,7 @@ static void an_order_is_found_while_it_waits(void **state)
     assert_true(finds("2", THIRD, THIRD " 33 1 1 \n"));
     assert_false(finds("1", THIRD, ""));
     assert_false(finds("3", THIRD, ""));
-    assert_int_equal(settle_of(FIRST, "kept", entry, "0"), 0);
+    assert_int_equal(acknowledge_of(FIRST, "kept", entry, "0"), 0);
     assert_false(finds("1", FIRST, ""));
     assert_true(finds("1", SECOND, SECOND " 32 2 1 \n"));
     rig_ask("DEL " ORDERS);
@@ -290,14 +290,14 @@ static void a_credit_names_its_generation(void **state)
     assert_int_equal(rig_load("1", GENERATION, "5", ""), 1);
     assert_int_equal(rig_reserve("1", "1", "100", FIRST " 31 2 1 \n", NULL), DONE);
     rig_read_first_entry(entry);
-    assert_int_equal(settle_of(FIRST, "4700", entry, "1"), 1);
+    assert_int_equal(acknowledge_of(FIRST, "4700", entry, "1"), 1);
     assert_int_equal(rig_stock(), 3);
 }
 
-static void settle_both(const char *entry)
+static void acknowledge_both(const char *entry)
 {
-    settle_of(FIRST, "kept", entry, "0");
-    settle_of(SECOND, "kept", entry, "1");
+    acknowledge_of(FIRST, "kept", entry, "0");
+    acknowledge_of(SECOND, "kept", entry, "1");
 }
 
 /* The stream has lost the entry: its reservation ends all the same, and once. */
@@ -315,9 +315,9 @@ static void what_the_stream_has_lost_is_let_go_once(void **state)
         rig_ask("XTRIM " ORDERS " MAXLEN 0");
         for (int again = 0; again < 2; again++) {
             if (whole)
-                assert_int_equal(settle_entry(entry), 1);
+                assert_int_equal(acknowledge_entry(entry), 1);
             else
-                settle_both(entry);
+                acknowledge_both(entry);
             assert_int_equal(rig_how_many_wait(), 0);
             assert_int_equal(rig_ask("HINCRBY " UNITS " " FIELD " 0"), 0);
         }
@@ -332,7 +332,7 @@ int main(void)
         cmocka_unit_test(a_reservation_is_credited_once),
         cmocka_unit_test(a_credit_names_its_generation),
         cmocka_unit_test(an_entry_is_let_go_once),
-        cmocka_unit_test(an_entry_settled_in_part_is_not_let_go_whole),
+        cmocka_unit_test(an_entry_acknowledged_in_part_is_not_let_go_whole),
         cmocka_unit_test(an_entry_is_its_members_from_the_start),
         cmocka_unit_test(only_what_lies_for_long_is_taken_over),
         cmocka_unit_test(what_the_stream_has_lost_is_let_go_once),
@@ -340,5 +340,5 @@ int main(void)
         cmocka_unit_test(an_id_is_not_found_in_a_key),
     };
 
-    return rig_run("stock_settle_scripts", tests, sizeof tests / sizeof *tests);
+    return rig_run("stock_acknowledge_scripts", tests, sizeof tests / sizeof *tests);
 }

@@ -3,9 +3,9 @@
  *
  * A part of which everything was sold, and nobody sent a key, goes entry by entry: Redis looks at
  * each entry, not at each order. Any other goes order by order, and so does one that has company in
- * `partly`: some orders of an entry were settled before the rest of it could be decided.
+ * `partly`: some orders of an entry were acknowledged before the rest of it could be decided.
  */
-#include "strategies/redis_stock/writer/stock_settle.h"
+#include "strategies/redis_stock/writer/stock_acknowledge.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -15,12 +15,12 @@
 #include <string.h>
 
 enum {
-    SETTLE_KEYS = 4,
-    SETTLE_FIXED = SETTLE_KEYS + 3,
+    ACKNOWLEDGE_KEYS = 4,
+    ACKNOWLEDGE_FIXED = ACKNOWLEDGE_KEYS + 3,
     ENTRY_ARGUMENTS = 4,       /* of what goes order by order */
     WHOLE_ENTRY_ARGUMENTS = 5, /* and of what goes entry by entry */
     KEY_KEPT_MS = 60000,
-    SETTLE_LATER_US = 50000
+    ACKNOWLEDGE_LATER_US = 50000
 };
 
 static void note_wrong(struct stock_stream *stream, int64_t product_id, int64_t ended)
@@ -32,7 +32,7 @@ static void note_wrong(struct stock_stream *stream, int64_t product_id, int64_t 
         stream->wrong[stream->wrong_count++] = (struct stream_wrong){product_id, ended};
 }
 
-static size_t settle_line(const struct claim *claim, char *out)
+static size_t acknowledge_line(const struct claim *claim, char *out)
 {
     const struct waiting_order *order = &claim->order;
     char id[UUID_TEXT_LENGTH + 1];
@@ -43,17 +43,18 @@ static size_t settle_line(const struct claim *claim, char *out)
     else if (claim->fate == CLAIM_POISON && claim->generation[0])
         fate = claim->generation;
     uuid_format(&order->id, id);
-    return (size_t)snprintf(out, STREAM_SETTLE_LINE, "%s %lld %lld %lld %lld %s %s\n", id,
+    return (size_t)snprintf(out, STREAM_LINE, "%s %lld %lld %lld %lld %s %s\n", id,
                             (long long)order->product_id, (long long)order->epoch,
                             (long long)order->user_id, (long long)order->quantity, fate,
                             order->key);
 }
 
-static void name_settle_keys(const struct stock_link *link, char keys[SETTLE_KEYS][STOCK_KEY_MAX])
+static void name_acknowledge_keys(const struct stock_link *link,
+                                  char keys[ACKNOWLEDGE_KEYS][STOCK_KEY_MAX])
 {
-    static const char *const names[SETTLE_KEYS] = {"orders", "waiting", "units", "partly"};
+    static const char *const names[ACKNOWLEDGE_KEYS] = {"orders", "waiting", "units", "partly"};
 
-    for (int i = 0; i < SETTLE_KEYS; i++)
+    for (int i = 0; i < ACKNOWLEDGE_KEYS; i++)
         stock_key(link->settings, names[i], -1, keys[i]);
 }
 
@@ -88,12 +89,13 @@ static bool is_decided(const struct stock_part *part, const struct part_entry *e
 }
 
 /* The lines of those that are decided, from `out` on; what follows them. */
-static char *settle_lines(const struct stock_part *part, const struct part_entry *entry, char *out)
+static char *acknowledge_lines(const struct stock_part *part, const struct part_entry *entry,
+                               char *out)
 {
     *out = '\0';
     for (int i = entry->first; i < entry->first + entry->count; i++)
         if (part->claims[i].fate != CLAIM_OPEN)
-            out += settle_line(&part->claims[i], out);
+            out += acknowledge_line(&part->claims[i], out);
     return out + 1;
 }
 
@@ -119,23 +121,23 @@ static void note_missed_credits(struct stock_stream *stream, const struct stock_
 }
 
 /* Order by order. False: some are left. */
-static bool settle_orders(struct stock_stream *stream, struct stock_link *link,
-                          const struct stock_part *part)
+static bool acknowledge_orders(struct stock_stream *stream, struct stock_link *link,
+                               const struct stock_part *part)
 {
-    char keys[SETTLE_KEYS][STOCK_KEY_MAX];
+    char keys[ACKNOWLEDGE_KEYS][STOCK_KEY_MAX];
     char prefix[STOCK_KEY_MAX];
     char kept[STOCK_NUMBER_MAX];
     char groups[STREAM_ENTRIES][STREAM_GROUP_MAX];
-    const char *arguments[SETTLE_FIXED + STREAM_ENTRIES * ENTRY_ARGUMENTS];
+    const char *arguments[ACKNOWLEDGE_FIXED + STREAM_ENTRIES * ENTRY_ARGUMENTS];
     char *lines = stream->lines;
     int64_t missed = 0;
     bool all = true;
     int n = 0;
 
-    name_settle_keys(link, keys);
+    name_acknowledge_keys(link, keys);
     stock_key(link->settings, NULL, -1, prefix);
     stock_number(KEY_KEPT_MS, kept);
-    for (int i = 0; i < SETTLE_KEYS; i++)
+    for (int i = 0; i < ACKNOWLEDGE_KEYS; i++)
         arguments[n++] = keys[i];
     arguments[n++] = prefix;
     arguments[n++] = STOCK_GROUP;
@@ -150,11 +152,11 @@ static bool settle_orders(struct stock_stream *stream, struct stock_link *link,
         arguments[n++] = groups[i];
         arguments[n++] = decided ? "1" : "0";
         arguments[n++] = lines;
-        lines = settle_lines(part, entry, lines);
+        lines = acknowledge_lines(part, entry, lines);
         all &= decided;
     }
     stock_give_time(link);
-    if (!said(link, redis_script(link->redis, LUA_STOCK_SETTLE, SETTLE_KEYS, n, arguments,
+    if (!said(link, redis_script(link->redis, LUA_STOCK_ACKNOWLEDGE, ACKNOWLEDGE_KEYS, n, arguments,
                                  link->until_us, &missed)))
         return false;
     if (missed > 0)
@@ -186,12 +188,12 @@ static bool is_plain(const struct stock_part *part)
 /* Notes the part's entries as such that may be let go of. */
 static void note_entries(struct stock_stream *stream, const struct stock_part *part)
 {
-    if (stream->settled_count == 0)
-        stream->settled_since_us = clock_mono_us();
+    if (stream->noted_count == 0)
+        stream->noted_since_us = clock_mono_us();
     for (int i = 0; i < part->entries_count; i++) {
         const struct part_entry *entry = &part->entries[i];
         const struct waiting_order *first = &part->claims[entry->first].order;
-        struct settled_entry *to = &stream->settled[stream->settled_count++];
+        struct noted_entry *to = &stream->noted[stream->noted_count++];
         int64_t units = 0;
 
         for (int at = entry->first; at < entry->first + entry->count; at++)
@@ -208,53 +210,53 @@ static void note_entries(struct stock_stream *stream, const struct stock_part *p
 /* Lets go of those that were noted. *done is false when it has to be done order by order. */
 static bool let_go(struct stock_stream *stream, struct stock_link *link, int64_t *done)
 {
-    char keys[SETTLE_KEYS][STOCK_KEY_MAX];
-    const char *arguments[SETTLE_KEYS + 1 + STREAM_ENTRIES * WHOLE_ENTRY_ARGUMENTS];
+    char keys[ACKNOWLEDGE_KEYS][STOCK_KEY_MAX];
+    const char *arguments[ACKNOWLEDGE_KEYS + 1 + STREAM_ENTRIES * WHOLE_ENTRY_ARGUMENTS];
     int n = 0;
 
-    name_settle_keys(link, keys);
-    for (int i = 0; i < SETTLE_KEYS; i++)
+    name_acknowledge_keys(link, keys);
+    for (int i = 0; i < ACKNOWLEDGE_KEYS; i++)
         arguments[n++] = keys[i];
     arguments[n++] = STOCK_GROUP;
-    for (int i = 0; i < stream->settled_count; i++) {
-        const struct settled_entry *entry = &stream->settled[i];
+    for (int i = 0; i < stream->noted_count; i++) {
+        const struct noted_entry *entry = &stream->noted[i];
         arguments[n++] = entry->id;
         arguments[n++] = entry->group;
         arguments[n++] = entry->sale;
         arguments[n++] = entry->units;
         arguments[n++] = entry->orders;
     }
-    stream->settled_count = 0; /* where it fails they are found in the history */
+    stream->noted_count = 0; /* where it fails they are found in the history */
     stock_give_time(link);
-    return said(link, redis_script(link->redis, LUA_STOCK_SETTLE_ENTRIES, SETTLE_KEYS, n, arguments,
-                                   link->until_us, done));
+    return said(link, redis_script(link->redis, LUA_STOCK_ACKNOWLEDGE_ENTRIES, ACKNOWLEDGE_KEYS, n,
+                                   arguments, link->until_us, done));
 }
 
-bool stock_settle_noted(struct stock_stream *stream, struct stock_link *link)
+bool stock_acknowledge_noted(struct stock_stream *stream, struct stock_link *link)
 {
     int64_t done = 1;
 
-    return stream->settled_count == 0 || (let_go(stream, link, &done) && done == 1);
+    return stream->noted_count == 0 || (let_go(stream, link, &done) && done == 1);
 }
 
-bool stock_settle(struct stock_stream *stream, struct stock_link *link, struct stock_part *part,
-                  bool later)
+bool stock_acknowledge(struct stock_stream *stream, struct stock_link *link,
+                       struct stock_part *part, bool later)
 {
     int64_t done = 0;
 
     note_wrong_mirrors(stream, part);
     if (part->entries_count == 0)
-        return stock_settle_noted(stream, link);
+        return stock_acknowledge_noted(stream, link);
     if (!is_plain(part))
-        return settle_orders(stream, link, part);
-    if (stream->settled_count + part->entries_count > STREAM_ENTRIES &&
-        !stock_settle_noted(stream, link))
+        return acknowledge_orders(stream, link, part);
+    if (stream->noted_count + part->entries_count > STREAM_ENTRIES &&
+        !stock_acknowledge_noted(stream, link))
         return false;
-    bool alone = stream->settled_count == 0;
+    bool alone = stream->noted_count == 0;
     note_entries(stream, part);
-    if (later && clock_mono_us() - stream->settled_since_us < SETTLE_LATER_US)
+    if (later && clock_mono_us() - stream->noted_since_us < ACKNOWLEDGE_LATER_US)
         return true;
     if (!let_go(stream, link, &done))
         return false;
-    return done == 1 || (settle_orders(stream, link, part) && alone);
+    return done == 1 || (acknowledge_orders(stream, link, part) && alone);
 }
