@@ -53,7 +53,8 @@ int64_t engine_due_us(const struct engine *engine, bool *exact, bool *crowded)
 static bool send_on(struct engine *engine, size_t connection, int64_t now_us)
 {
     const struct engine_plan *plan = engine->plan;
-    engine->give_up_us[connection] = now_us + ENGINE_ANSWER_LIMIT_US;
+    engine->give_up_us[connection] =
+        now_us + (plan->limit_us ? plan->limit_us : ENGINE_ANSWER_LIMIT_US);
     bool sent = plan->wire->send(plan->wire_self, connection);
     if (!sent)
         engine_ended(engine, connection, &(struct answer){.unsent = true});

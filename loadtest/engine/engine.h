@@ -62,6 +62,7 @@ struct engine_plan {
     const struct wire *wire;
     void *wire_self;
     size_t connections;
+    int64_t limit_us; /* for an answer; 0: ENGINE_ANSWER_LIMIT_US */
 };
 
 /* False: it could not be done, or was interrupted. What is under way then is not told. */

@@ -3,16 +3,16 @@
 
 #include "base/clock.h"
 #include "base/random/uuid.h"
-#include "loadtest/base/process.h"
+#include "loadtest/engine/curl_wire.h"
 #include "loadtest/load/latency.h"
 #include "loadtest/shop/load/visit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
-enum { TICK_US = 200000, POLL_MAX_MS = 100, BEYOND_EVERY = 10 };
+/* LIMIT_US: curl has its own time limit, which is over before. */
+enum { TICK_US = 200000, BEYOND_EVERY = 10, LIMIT_US = 10000000 };
 
 /* A purchase that is to be sent again, or another of the same user. */
 struct again {
@@ -26,17 +26,18 @@ struct sender {
     struct shop_history *history;
     struct json_lines *ledger;
     struct send_result *result;
-    CURLM *multi;         /* owned */
-    struct visit *visits; /* owned */
+    struct curl_wire wire;
+    struct visit *visits; /* owned: by connection */
+    CURL **handles;       /* owned; each is its visit's */
     struct arrivals walk;
     int64_t begun;                    /* purchases, without repeats */
     size_t repeats, busy, first_ones; /* users who were told `sold` for the first time */
     struct again *first, **last;      /* owned */
     struct random random;
     bool has_key; /* the purchase says {key} */
+    bool failed;  /* no memory */
     int64_t ticked_us;
     struct latency lag; /* from when a purchase was due, or the load had time for it */
-    int64_t idle_us;    /* when the load had last nothing to do */
 };
 
 static void note_failure(struct sender *sender, const struct error *error)
@@ -139,17 +140,7 @@ static void finish(struct sender *sender, struct visit *visit)
     visit_fields_drop(&visit->fields);
 }
 
-/* Gives the prepared request to curl, which sends it with the next look at all of them. */
-static void submit(struct sender *sender, struct visit *visit)
-{
-    if (visit->state == VISIT_BUYING && visit->doubles) {
-        visit->doubles = false;
-        queue_again(sender, visit, 0);
-    }
-    curl_multi_add_handle(sender->multi, visit->call.easy);
-}
-
-/* Begins a purchase whose fields are set. */
+/* Begins a purchase whose fields are set. False: no memory. */
 static bool begin(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
 {
     struct error error;
@@ -157,9 +148,7 @@ static bool begin(struct sender *sender, struct visit *visit, bool repeat, int64
     if (!purchase || !purchase->user)
         return false;
     sender->busy++;
-    if (visit_begin(visit, sender->plan->target, purchase, &error))
-        submit(sender, visit);
-    else {
+    if (!visit_begin(visit, sender->plan->target, purchase, &error)) {
         note_failure(sender, &error);
         finish(sender, visit);
     }
@@ -224,190 +213,145 @@ static bool is_due(const struct sender *sender, int64_t *due_us)
     return !sender->walk.ended && *due_us <= now_us;
 }
 
-static bool is_over(const struct sender *sender)
+static bool is_over(void *self, size_t busy, int64_t now_us)
 {
+    const struct sender *sender = self;
     bool all = is_open(sender) ? sender->walk.ended : sender->begun >= sender->plan->buyers;
+    (void)busy, (void)now_us;
     return all && !sender->first && sender->busy == 0;
 }
 
 /* What waits for a connection while the load itself has nothing to do waits for the shop. */
 static void take_due(struct sender *sender, int64_t due_us)
 {
-    int64_t from_us = due_us > sender->idle_us ? due_us : sender->idle_us;
+    int64_t from_us = due_us > sender->wire.idle_us ? due_us : sender->wire.idle_us;
     latency_add(&sender->lag, clock_mono_us() - from_us);
     arrivals_next(&sender->walk);
 }
 
-/* Gives every idle connection something to do. */
-static bool begin_due(struct sender *sender)
+/* Gives an idle connection something to do. */
+static void begin_due(struct sender *sender, struct visit *visit)
 {
-    for (int64_t i = 0; i < sender->plan->connections; i++) {
-        struct visit *visit = &sender->visits[i];
-        int64_t due_us = 0;
-        if (visit->state != VISIT_IDLE)
-            continue;
-        if (sender->first) {
-            if (!begin_again(sender, visit))
-                return false;
-        } else if (is_due(sender, &due_us)) {
-            if (is_open(sender))
-                take_due(sender, due_us);
-            if (!begin_new(sender, visit, due_us))
-                return false;
-        } else
-            return true;
+    int64_t due_us = 0;
+    if (sender->first) {
+        sender->failed = !begin_again(sender, visit);
+    } else if (is_due(sender, &due_us)) {
+        if (is_open(sender))
+            take_due(sender, due_us);
+        sender->failed = !begin_new(sender, visit, due_us);
     }
-    return true;
 }
 
-/* What has rested asks again. */
-static void wake(struct sender *sender)
+/* It has rested, and asks again. */
+static void wake(struct sender *sender, struct visit *visit)
 {
     struct error error;
-    int64_t now_us = clock_mono_us();
-    for (int64_t i = 0; i < sender->plan->connections; i++) {
-        struct visit *visit = &sender->visits[i];
-        if (visit->state != VISIT_RESTING || visit->rest_until_us > now_us)
-            continue;
-        if (visit_ask(visit, sender->plan->target, &error))
-            submit(sender, visit);
-        else {
-            note_failure(sender, &error);
-            finish(sender, visit);
-        }
-    }
+    if (visit_ask(visit, sender->plan->target, &error))
+        return;
+    note_failure(sender, &error);
+    finish(sender, visit);
 }
 
-static void take_answer(struct sender *sender, struct visit *visit, CURLcode result)
+static enum engine_next next(void *self, size_t connection, int64_t now_us,
+                             struct http_request *request)
 {
+    struct sender *sender = self;
+    struct visit *visit = &sender->visits[connection];
+    (void)request; /* the visit's call is it */
+    if (sender->failed)
+        return ENGINE_RESTS;
+    if (visit->state == VISIT_RESTING && visit->rest_until_us <= now_us)
+        wake(sender, visit);
+    else if (visit->state == VISIT_IDLE)
+        begin_due(sender, visit);
+    if (!visit->ready)
+        return ENGINE_PASSES;
+    visit->ready = false;
+    if (visit->state == VISIT_BUYING && visit->doubles) {
+        visit->doubles = false;
+        queue_again(sender, visit, 0);
+    }
+    return ENGINE_ASKS;
+}
+
+static void answered(void *self, size_t connection, int64_t now_us, const struct answer *answer)
+{
+    struct sender *sender = self;
+    struct visit *visit = &sender->visits[connection];
     struct error error;
     bool bought = visit->state == VISIT_BUYING;
-    bool goes_on =
-        visit_answered(visit, sender->plan->target, purchase_of(sender, visit), result, &error);
+    (void)now_us, (void)answer; /* the visit's call has it */
+    visit_answered(visit, sender->plan->target, purchase_of(sender, visit), sender->wire.result,
+                   &error);
     if (*error.text)
         note_failure(sender, &error);
     if (bought && visit->comes_back)
         queue_again(sender, visit, 0);
-    if (goes_on)
-        submit(sender, visit);
-    else if (visit->state == VISIT_IDLE)
+    if (visit->state == VISIT_IDLE)
         finish(sender, visit);
 }
 
-static void take_answers(struct sender *sender)
+/* When a visit goes on, or the next one is due. */
+static int64_t due_us(void *self, bool *crowded)
 {
-    int left = 0;
-    for (;;) {
-        const CURLMsg *message = curl_multi_info_read(sender->multi, &left);
-        if (!message)
-            return;
-        void *visit = NULL;
-        CURLcode result = message->data.result;
-        CURL *easy = message->easy_handle;
-        curl_easy_getinfo(easy, CURLINFO_PRIVATE, &visit);
-        curl_multi_remove_handle(sender->multi, easy);
-        take_answer(sender, visit, result);
-    }
-}
-
-/* Until something is due, at the most. */
-static int patience_ms(const struct sender *sender)
-{
-    int64_t now_us = clock_mono_us(), until_us = now_us + POLL_MAX_MS * INT64_C(1000), idle = 0;
+    const struct sender *sender = self;
+    int64_t until_us = INT64_MAX, idle = 0;
+    *crowded = false;
     for (int64_t i = 0; i < sender->plan->connections; i++) {
         const struct visit *visit = &sender->visits[i];
+        if (visit->ready)
+            return 0;
         idle += visit->state == VISIT_IDLE;
         if (visit->state == VISIT_RESTING && visit->rest_until_us < until_us)
             until_us = visit->rest_until_us;
     }
     if (idle > 0 && (sender->first || has_more(sender)))
         return 0;
-    int64_t due_us = sender->result->began_us + sender->walk.at_us;
-    if (idle > 0 && is_open(sender) && !sender->walk.ended && due_us < until_us)
-        until_us = due_us;
-    return until_us > now_us ? (int)((until_us - now_us) / 1000) : 0;
+    int64_t next_us = sender->result->began_us + sender->walk.at_us;
+    if (idle > 0 && is_open(sender) && !sender->walk.ended && next_us < until_us)
+        until_us = next_us;
+    return until_us;
 }
 
-static void tick(struct sender *sender)
+/* Who buys stands in the file before the shop hears of it. */
+static bool commit(void *self, struct error *error)
 {
-    int64_t now_us = clock_mono_us();
-    if (!sender->plan->tick || now_us - sender->ticked_us < TICK_US)
-        return;
-    sender->ticked_us = now_us;
-    sender->plan->tick(sender->plan->context, sender->result->answered);
+    return json_lines_flush(((struct sender *)self)->ledger, error);
 }
 
-static long count_sleeps(void)
+static bool tick(void *self, int64_t now_us, struct error *error)
 {
-    struct rusage usage = {0};
-    getrusage(RUSAGE_THREAD, &usage);
-    return usage.ru_nvcsw;
-}
-
-/* Until something is due or comes. A load that is called late has not been idle for longer. */
-static CURLMcode wait(struct sender *sender)
-{
-    int patience = patience_ms(sender);
-    int64_t until_us = clock_mono_us() + patience * INT64_C(1000);
-    long sleeps = count_sleeps();
-    CURLMcode code = curl_multi_poll(sender->multi, NULL, 0, patience, NULL);
-    int64_t now_us = clock_mono_us();
-    if (count_sleeps() != sleeps)
-        sender->idle_us = now_us < until_us ? now_us : until_us;
-    return code;
-}
-
-static bool turn(struct sender *sender, struct error *error)
-{
-    int running = 0;
-    wake(sender);
-    if (!begin_due(sender))
+    struct sender *sender = self;
+    if (sender->failed)
         return error_fail(error, "out of memory");
-    if (!json_lines_flush(sender->ledger, error))
-        return false;
-    CURLMcode code = curl_multi_perform(sender->multi, &running);
-    if (code == CURLM_OK) {
-        take_answers(sender);
-        code = wait(sender);
+    if (sender->plan->tick && now_us - sender->ticked_us >= TICK_US) {
+        sender->ticked_us = now_us;
+        sender->plan->tick(sender->plan->context, sender->result->answered);
     }
-    return code == CURLM_OK || error_fail(error, "libcurl: %s", curl_multi_strerror(code));
-}
-
-static bool run(struct sender *sender, struct error *error)
-{
-    while (!is_over(sender)) {
-        if (process_interrupted())
-            return error_fail(error, "interrupted");
-        if (!turn(sender, error))
-            return false;
-        tick(sender);
-    }
-    return true;
+    return commit(sender, error);
 }
 
 static bool open_visits(struct sender *sender, struct error *error)
 {
-    sender->multi = curl_multi_init();
-    sender->visits = calloc((size_t)sender->plan->connections, sizeof *sender->visits);
-    if (!sender->multi || !sender->visits)
+    size_t count = (size_t)sender->plan->connections;
+    sender->visits = calloc(count, sizeof *sender->visits);
+    sender->handles = calloc(count, sizeof(CURL *));
+    if (!sender->visits || !sender->handles)
         return error_fail(error, "out of memory");
-    curl_multi_setopt(sender->multi, CURLMOPT_MAXCONNECTS, (long)sender->plan->connections);
-    for (int64_t i = 0; i < sender->plan->connections; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (!call_init(&sender->visits[i].call, &sender->plan->call, error))
             return false;
-        curl_easy_setopt(sender->visits[i].call.easy, CURLOPT_PRIVATE, &sender->visits[i]);
+        sender->handles[i] = sender->visits[i].call.easy;
     }
-    return true;
+    return curl_wire_init(&sender->wire, sender->handles, count, error);
 }
 
 static void close_visits(struct sender *sender)
 {
+    curl_wire_fini(&sender->wire);
     for (int64_t i = 0; sender->visits && i < sender->plan->connections; i++) {
-        struct visit *visit = &sender->visits[i];
-        if (visit->call.easy)
-            curl_multi_remove_handle(sender->multi, visit->call.easy);
-        call_fini(&visit->call);
-        visit_fields_drop(&visit->fields);
+        call_fini(&sender->visits[i].call);
+        visit_fields_drop(&sender->visits[i].fields);
     }
     while (sender->first) {
         struct again *again = sender->first;
@@ -416,7 +360,25 @@ static void close_visits(struct sender *sender)
         free(again);
     }
     free(sender->visits);
-    curl_multi_cleanup(sender->multi);
+    free(sender->handles);
+}
+
+static bool run(struct sender *sender, struct error *error)
+{
+    static const struct behaviour behaviour = {.next = next,
+                                               .answered = answered,
+                                               .is_over = is_over,
+                                               .commit = commit,
+                                               .tick = tick,
+                                               .due_us = due_us};
+    const struct engine_plan plan = {.behaviour = &behaviour,
+                                     .self = sender,
+                                     .wire = &wire_curl,
+                                     .wire_self = &sender->wire,
+                                     .connections = (size_t)sender->plan->connections,
+                                     .limit_us = sender->plan->call.timeout_ms * CLOCK_US_PER_MS +
+                                                 LIMIT_US};
+    return engine_run(&plan, error);
 }
 
 bool send_load(const struct send_plan *plan, struct shop_history *history,

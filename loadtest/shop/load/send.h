@@ -1,6 +1,6 @@
 /*
- * The load on a shop: users buy, each with a connection, on one thread over libcurl's multi
- * interface. Closed: so many purchases, the next as soon as a connection is free. Open: when they
+ * The load on a shop: users buy, each with a connection, as a behaviour of the engine over curl.
+ * Closed: so many purchases, the next as soon as a connection is free. Open: when they
  * are due, whether the shop keeps up or not; response times are from then on.
  *
  * A share is sent a second time with the same key: every other one at once, as a double click, the

@@ -57,6 +57,7 @@ static bool prepare(struct visit *visit, const struct shop_request *request, enu
     for (size_t i = 0; i < visit->fields.count; i++)
         fields[i] = (struct fill_field){visit->fields.names[i], visit->fields.values[i]};
     bool made = call_prepare(&visit->call, request, fields, visit->fields.count, error);
+    visit->ready = made;
     visit->state = made ? state : VISIT_IDLE;
     return made;
 }

@@ -3,7 +3,7 @@
  * itself, and asking what became of what was accepted. A step that fails, or that says no, ends it,
  * and the shop was never asked to sell.
  *
- * No thread, no waiting: the loop (send.h) sends what is prepared and says what came.
+ * No thread, no waiting: the engine sends what is prepared, and send.h says what came.
  */
 #ifndef SECKILL_LOADTEST_SHOP_LOAD_VISIT_H
 #define SECKILL_LOADTEST_SHOP_LOAD_VISIT_H
@@ -41,6 +41,7 @@ struct visit {
     size_t step;
     int64_t rest_until_us, give_up_us;
     int64_t bought;  /* so often its user had been told `sold` before */
+    bool ready;      /* its request is prepared, and not sent yet */
     bool doubles;    /* its request is to be sent again at once */
     bool comes_back; /* or when it is answered */
 };
