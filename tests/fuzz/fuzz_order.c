@@ -2,8 +2,8 @@
  * Bodies of POST /orders, of PUT and POST /products and of a restock: JSON against a table of
  * members.
  *
- * What is read is within its bounds, and read again the same when it is written as JSON; what is
- * refused says why in a problem that is JSON itself, and what is not leaves no problem.
+ * A body that is read is within its bounds, and reads the same when it is written as JSON; a
+ * refusal says why in a problem that is JSON itself, and an accepted body leaves no problem.
  */
 #include "fuzz/fuzz.h"
 

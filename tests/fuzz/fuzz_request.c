@@ -4,9 +4,9 @@
  *
  * A head that they let pass is looked at once more as it was sent, by this file's own rules: lines
  * that end with CRLF, none of them folded, no NUL, single spaces in the request line, as many
- * fields as libmicrohttpd has named, and one way to tell where the body ends. Who else stands in
- * front of the server, a proxy, cannot then see another request in the same bytes (RFC 9112, 11.2).
- * An Idempotency-Key is the same key when it is written in quotes.
+ * fields as libmicrohttpd has named, and one way to tell where the body ends. A proxy in front of
+ * the server cannot then see another request in the same bytes (RFC 9112, 11.2). An Idempotency-Key
+ * is the same key when it is written in quotes.
  */
 #include "fuzz/fuzz.h"
 
@@ -22,7 +22,7 @@
 
 enum { TURNS_MAX = 64 };
 
-/* What has been made of the first request of the connection that is open. */
+/* The open connection's first request, as it was read. */
 static struct look {
     char *target; /* owned; NULL: its line has not come */
     const char *target_at;
@@ -49,8 +49,8 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *mhd
     return &look;
 }
 
-/* With a token an admin call needs it, whoever calls; without one a mark of a proxy, or no Host, is
- * enough to refuse it. */
+/* With a token every admin call needs it; without one a mark of a proxy, or no Host, is enough to
+ * refuse it. */
 static void check_admin(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -1,9 +1,9 @@
 /*
  * Settings: an argument a line; a line SECKILL_NAME=VALUE is a variable of the environment.
  *
- * What is loaded is within its bounds and in the form that its row asks for; what is refused says
- * why, and never repeats a secret: "pa55w0rd" where it stands in no argument or variable but
- * secret ones.
+ * A loaded setting is within its bounds and in the form that its row asks for; a refusal says why,
+ * and never repeats a secret: "pa55w0rd" where it stands in no argument or variable but secret
+ * ones.
  */
 #include "fuzz/fuzz.h"
 

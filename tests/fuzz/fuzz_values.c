@@ -1,6 +1,6 @@
 /*
- * Small values: ids, times, whole numbers, durations, lists. What is read is read again the same
- * when it is written, and is within its bounds.
+ * Small values: ids, times, whole numbers, durations, lists. A value that is read is within its
+ * bounds, and reads the same when it is written.
  */
 #include "fuzz/fuzz.h"
 

@@ -316,7 +316,7 @@ static void meddle(struct bed *bed, const char *name, void (*how)(void *, int64_
     assert_true(meddler->done > 0);
 }
 
-/* What was sold before is not there any more, and nobody has lost it. */
+/* The orders sold before are gone with their sale, and no server has lost them. */
 static void a_sale_that_somebody_begins_again_is_no_run(void **state)
 {
     struct meddler meddler;

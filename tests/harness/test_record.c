@@ -148,8 +148,8 @@ static void none_is_found_to_oversell(void **state)
     own_bed_says("WG  not linearizable");
 }
 
-/* What is accepted first and decided later is read until it is; beside a shop, under a name of its
- * own. */
+/* An order that is accepted first and decided later is read until it is decided; beside a shop,
+ * under a name of its own. */
 static void accepted_orders_are_seen_to_their_end(void **state)
 {
     (void)state;

@@ -204,7 +204,7 @@ static bool looks(const char *as, const char *schema, struct error *error)
     return good;
 }
 
-/* By what gives it; and a name that is no schema's. */
+/* A missing right by the GRANT that gives it, and a missing schema by its name. */
 static void what_is_missing_is_named(void **state)
 {
     (void)state;
@@ -312,7 +312,7 @@ static void only_the_bench_changes_a_database(void **state)
     }
 }
 
-/* PgBouncer lends the one session that it has to whoever comes next. */
+/* PgBouncer lends its one session to the next client. */
 static void a_pooler_gets_its_session_back_as_it_was(void **state)
 {
     (void)state;

@@ -158,8 +158,8 @@ static struct witness *open_sale(bool at_once)
 
 /* The server is told to stop when the sale has opened and nobody has been sold anything yet; unless
  * `rung`, not even the transaction that opens it is committed, and the bell rings in the drain.
- * Whoever stood at the door by then is served as at any other time; who came after the stop is told
- * so, and who came too early has been. */
+ * A client that stood at the door by then is served as at any other time; one that came after the
+ * stop is told so, and one that came too early was told that. */
 static void stop_at_the_bell(const char *strategy, bool rung)
 {
     enum { STOCK = 20, AT_THE_DOOR = 30, LATE = 5, FIRST_EARLY = 100, FIRST_LATE = 200 };
@@ -286,7 +286,7 @@ static void stop_twice(void)
     server_signal(server, SIGTERM);
 }
 
-/* Whoever has an order that nobody has begun is told so; the other one's outcome is unknown. */
+/* An order that no worker has begun is answered so; the other one's outcome is unknown. */
 static void a_second_stop_ends_it_at_once(void **state)
 {
     struct stuck stuck = start_stuck();

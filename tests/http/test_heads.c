@@ -164,7 +164,7 @@ static void send_ahead(const struct kind *kind, int n, const char *rest)
     http_client_close(client);
 }
 
-/* What is sent ahead after the head has been read takes all the memory that reading may take. */
+/* Bytes sent ahead after the head has been read take all the memory that reading may take. */
 static void what_is_sent_ahead_leaves_room_for_the_reply(void **state)
 {
     char *ahead = raw_fill(RAW_BODY, RAW_GET "\r\n", AHEAD_BYTES / 36, "");

@@ -1,6 +1,6 @@
 /*
- * The limit on connections and the one on descriptors: what comes beyond them waits, and is served
- * as soon as there is room again, whoever makes the room.
+ * The limit on connections and the one on descriptors: connections beyond them wait, and are served
+ * as soon as there is room again, however it is made.
  */
 #include "lib/t.h"
 
@@ -95,7 +95,7 @@ static void those_beyond_the_limit_wait_and_are_counted(void **state)
         }
         for (int i = LIMIT; i < LIMIT + BEYOND; i++)
             clients[i] = raw_send(server, RAW_GET "\r\n");
-        /* Whoever is in is served while the others wait. */
+        /* The accepted connections are served while the others wait. */
         struct http_reply reply;
         assert_int_equal(metric_over(clients[0], "seckill_http_connections_waiting"), BEYOND);
         assert_int_equal(metric_over(clients[0], "seckill_http_connections"), LIMIT);

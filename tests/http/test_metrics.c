@@ -110,7 +110,7 @@ static void what_is_used_is_shown(void **state)
 
     (void)state;
     read_page(fresh, text);
-    /* What redis-stock's writer looks after costs something, whoever uses it. */
+    /* Costs may be shown: redis-stock's writer has some even before an order. */
     assert_false(shows(text, "seckill_orders_total"));
     assert_false(shows(text, "seckill_order_seconds"));
     assert_false(shows(text, "strategy=\"none\""));

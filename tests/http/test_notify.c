@@ -95,7 +95,7 @@ static void a_name_without_a_file_will_do(void **state)
     stop();
 }
 
-/* READY is for who waits with what comes next, the next server of a rolling restart among it. */
+/* READY lets the service manager go on, in a rolling restart to the next server. */
 static void it_is_ready_when_it_can_sell(void **state)
 {
     char folder[] = "/tmp/seckill-test-notify.XXXXXX";

@@ -63,7 +63,7 @@ static void nothing_in_it_needs_more_than_its_policy(void **state)
     http_reply_fini(&page);
 }
 
-/* Whoever asks, and whatever is for sale. */
+/* For every caller, and whatever is for sale. */
 static void it_is_the_same_for_all_and_holds_no_secret(void **state)
 {
     struct server *guarded = server_start("--admin-token", SECRET, NULL);

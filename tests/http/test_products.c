@@ -1,4 +1,4 @@
-/* Products: put, shown, listed, restocked, audited; and who may do that. */
+/* Products: put, shown, listed, restocked, audited; and the token that this needs. */
 #include "lib/t.h"
 
 #include "http/lib/expect.h"
@@ -310,7 +310,7 @@ static void a_patch_changes_what_it_names(void **state)
                    "{\"limit_per_user\": 1}");
 }
 
-/* A PUT that is sent again, by whoever had no answer, wipes nothing. */
+/* A PUT that a client sends again, for lack of an answer, wipes nothing. */
 static void a_put_may_ask_for_the_sale_that_it_follows(void **state)
 {
     char match[64];

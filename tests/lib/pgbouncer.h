@@ -3,7 +3,7 @@
  *
  * It listens on a unix socket in a folder of its own, so stack_database_through(conninfo, its
  * folder) leads through it. Root runs it as the user postgres. It ends with the test program, by
- * SIGKILL where nobody stops it. What is run is pgbouncer as installed, or the program in
+ * SIGKILL where nobody stops it. The program is the installed pgbouncer, or the one in
  * SECKILL_TEST_PGBOUNCER. Every function ends the test when it does not do as it is told; its log
  * is printed then.
  */

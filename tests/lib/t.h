@@ -33,8 +33,8 @@
 
 bool t_is_chosen(const char *name);
 
-/* How long a test waits for what must come: a minute, or SECKILL_TEST_PATIENCE_S seconds for
- * whoever knows that it will not (tests/mutations.sh). */
+/* How long a test waits for what must come: a minute, or SECKILL_TEST_PATIENCE_S seconds
+ * (tests/mutations.sh knows that it will not come). */
 int64_t t_patience_us(void);
 
 /* To read; the test fails when it cannot be opened. The caller closes it. */

@@ -27,8 +27,8 @@ void witness_send(struct witness *witness, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void witness_await(struct witness *witness, int64_t until_us);
 
-/* Holds the product's row, on a connection of its own, so that whoever wants to write it waits for
- * as long as the test wants. */
+/* Holds the product's row, on a connection of its own, so that all its other writers wait for as
+ * long as the test wants. */
 struct witness *witness_hold(const char *conninfo, int64_t product);
 void witness_release(struct witness *holder);
 /* How many sessions of this database stand still before a lock of PostgreSQL's. */

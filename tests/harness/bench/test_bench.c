@@ -1,4 +1,5 @@
-/* What `bench` makes of its figures: met, missed, within noise, the generator's; and who was busy.
+/* What `bench` makes of its figures: met, missed, within noise, the generator's; and which process
+ * was busy.
  */
 #include "lib/t.h"
 
@@ -76,7 +77,7 @@ static void the_generators_figures_are_not_told(void **state)
     assert_int_equal(case_judge(&of), BENCH_GENERATOR);
     for (size_t i = 0; i < 3; i++)
         case_series[MEASURE_E].samples[i].figures[FIGURE_CPU_US] = 1;
-    of.of.figure = FIGURE_CPU_US; /* what an answer costs is the server's, whoever waits */
+    of.of.figure = FIGURE_CPU_US; /* an answer's cost is the server's, whichever was busy */
     assert_int_equal(case_judge(&of), BENCH_MISSED);
 }
 

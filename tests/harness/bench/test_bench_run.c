@@ -129,7 +129,7 @@ static void has_rounds_enough(const json_t *row, const json_t *measures)
         assert_true(counting.last);
 }
 
-/* What has steal was made three times, as long as there was patience. */
+/* A sample with steal was the third attempt, as long as there was patience. */
 static void has_takes_enough(const json_t *samples, bool patient)
 {
     for (size_t i = 0; i < json_array_size(samples); i++) {

@@ -1,6 +1,6 @@
 /*
- * Ledgers and rows made by hand, as the checker takes them: one product, one test at a time. What
- * was begun last is `hand`.
+ * Ledgers and rows made by hand, as the checker takes them: one product, one test at a time. The
+ * test that runs fills `hand`.
  */
 #ifndef SECKILL_TESTS_HARNESS_HAND_H
 #define SECKILL_TESTS_HARNESS_HAND_H

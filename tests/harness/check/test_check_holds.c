@@ -45,7 +45,7 @@ static void a_clean_one_passes(void **state)
     assert_int_equal(hand.result.exact[EXACT_YES], 1);
 }
 
-/* What is held is not there to be sold. */
+/* Held units are not there to be sold. */
 static void held_units_are_sold_as_well(void **state)
 {
     (void)state;

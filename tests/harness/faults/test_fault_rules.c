@@ -292,7 +292,7 @@ static void a_stall_that_met_nobody_did_not_bite(void **state)
     assert_true(stall_bites(pause_us, 1000000 + lease_us + 100000, evidence));
     assert_non_null(strstr(evidence, "1 orders were under way"));
     assert_non_null(strstr(evidence, "1 of them while another sold their product"));
-    /* Others wait for whoever has no lease: sold before the lease's end, after the pause. */
+    /* The others waited, so no lease ended: they sold before it would end, or after the pause. */
     assert_true(stall_bites(pause_us, 1000000 + lease_us - 50000, evidence));
     assert_non_null(strstr(evidence, "0 of them"));
     assert_true(stall_bites(pause_us, 1000000 + pause_us + 5000, evidence));

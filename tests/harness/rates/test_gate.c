@@ -79,7 +79,7 @@ static void phases_that_take_time_are_judged(void **state)
     assert_int_equal(gate.judged + gate.unjudged, 0);
 }
 
-/* What was not measured passes nothing: no run, and one that wrk's speed has limited. */
+/* A phase that was not measured passes nothing: no run, and one that wrk's speed has limited. */
 static void what_was_not_measured_is_not_judged(void **state)
 {
     (void)state;

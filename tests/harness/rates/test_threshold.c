@@ -121,7 +121,7 @@ static void conditions_are_met_or_not(void **state)
     is_met("refused>=3%", true);
 }
 
-/* A load of nothing has no failures, and is caught by whoever counts its orders. */
+/* A load of nothing has no failures, and only a threshold of its orders catches it. */
 static void no_orders_are_no_share(void **state)
 {
     (void)state;

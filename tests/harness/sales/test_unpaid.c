@@ -74,7 +74,7 @@ static void none_is_seen_through(void **state)
     own_bed_says("  unsafe, as stated\n");
 }
 
-/* Whoever ends a hold gets one unit more back: what a shop without a guard does. */
+/* Each hold that ends gives back one unit too many, as in a shop without a guard. */
 static void a_unit_that_comes_back_twice_is_found(void **state)
 {
     (void)state;

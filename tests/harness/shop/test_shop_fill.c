@@ -1,4 +1,4 @@
-/* What is filled into a request is one value where it stands, and nothing else in the text moves.
+/* A value filled into a request is one value where it stands, and nothing else in the text moves.
  */
 #include "lib/t.h"
 #include "loadtest/shop/fill.h"

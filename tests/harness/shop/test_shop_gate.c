@@ -111,7 +111,7 @@ static void has_outcome(const char *name, enum junit_outcome outcome, const char
     assert_string_equal(one->type, type);
 }
 
-/* What was put into a file that is thrown away. */
+/* The cases go into a file that is thrown away. */
 static void make_cases(void)
 {
     struct error error;

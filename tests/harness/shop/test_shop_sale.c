@@ -182,7 +182,8 @@ static void test_a_step_before_the_purchase(void **state)
     expect_verdict(SHOP_VERDICT_KEPT);
 }
 
-/* Who looks when everything is gone is told so before he buys; who came before that buys. */
+/* A user who looks when everything is gone is told so before he buys; one who came before that
+ * buys. */
 static void test_a_step_that_says_sold_out(void **state)
 {
     (void)state;

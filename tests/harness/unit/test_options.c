@@ -42,7 +42,7 @@ struct command_line {
 
 static struct command_line split_line;
 
-/* "run --stock 3" as argv. What is read of it stays until the next one. */
+/* "run --stock 3" as argv. The values read from it stay until the next call. */
 static struct command_line *split(char *program, const char *text)
 {
     struct command_line *line = &split_line;

@@ -95,7 +95,7 @@ static void what_was_accepted_has_its_row(void **state)
     audit.failed_rows = 1;
     assert_true(reconcile_rows(&counts, false, &audit, &error));
     assert_int_equal(audit.missing, 2);
-    /* What was refused may have a failed row as well, which hides none that was taken back. */
+    /* A refused order may have a failed row as well, which hides none that was taken back. */
     audit = (struct books){.confirmed_rows = 12, .failed_rows = 40, .revoked_rows = 3};
     assert_true(reconcile_rows(&counts, false, &audit, &error));
     assert_int_equal(audit.missing, 3);
@@ -126,7 +126,7 @@ static void a_counted_load_says_how_many_are_served(void **state)
     assert_int_equal(undersold, 0);
     assert_false(expected(plan, 18, 0, &undersold));
     assert_int_equal(undersold, 2);
-    /* Whoever was shed may be the one who is missing. */
+    /* The missing orders may be those that were shed. */
     assert_false(expected(plan, 18, 2, &undersold));
     assert_int_equal(undersold, 0);
     assert_false(expected(plan, 20, 1, &undersold));

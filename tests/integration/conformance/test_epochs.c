@@ -28,8 +28,8 @@ static int64_t visible_ghosts(const struct test_case *the)
     return ghosts;
 }
 
-/* Buyers, cancels and restocks run while sale after sale begins. What was answered 201 may be gone
- * with its sale; what is there must belong to the newest, and add up. */
+/* Buyers, cancels and restocks run while sale after sale begins. An order answered 201 may be gone
+ * with its sale; the orders that are there must belong to the newest, and add up. */
 static void sales_begin_amid_purchases(struct test_case *the)
 {
     enum { ROUNDS = 6, BUYERS = 24 };

@@ -29,7 +29,7 @@ static void let_go(const struct test_case *the)
     witness_run(the->witness, "SELECT pg_advisory_unlock_all()");
 }
 
-/* Whoever writes an order with one of the tests' keys stands still from now on. */
+/* From now on the INSERT of an order with one of the tests' keys stands still. */
 static void hold(const struct test_case *the)
 {
     static bool made;

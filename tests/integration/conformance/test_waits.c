@@ -82,7 +82,7 @@ static void a_wait_ends_at_its_deadline(struct test_case *the)
     crowd_finish(blockers, PATIENCE_US);
     if (the->exact && crowd_count(blockers, 201, "") != crowd_size(blockers))
         fail_msg("%s", crowd_summary(blockers));
-    /* What was answered 202 is sold by now as well. */
+    /* An order answered 202 is sold by now as well. */
     case_expect_rows(the, the->strategy->asynchronous ? NULL : blockers);
     crowd_destroy(blockers);
 }

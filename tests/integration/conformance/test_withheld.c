@@ -2,9 +2,9 @@
  * A trigger of somebody else's keeps rows from being written, and PostgreSQL says nothing of it but
  * the number of rows.
  *
- * Whoever is told "sold" has a row and a unit all the same; nobody else is told a final no; nothing
- * is lost; and the log says in which table. What was accepted before waits until the trigger is
- * gone.
+ * A buyer who is told "sold" has a row and a unit all the same; no other buyer is told a final no;
+ * nothing is lost; and the log says in which table. Orders accepted before wait until the trigger
+ * is gone.
  */
 #include "integration/conformance/conformance.h"
 

@@ -2,8 +2,9 @@
  * The reply of a COMMIT is lost, in every strategy and at every moment.
  *
  * A proxy stands between the server and PostgreSQL (lib/pg_proxy.h). However the connection breaks,
- * an order ends 201 with exactly one row, or 503 without one: never both, never neither. What is
- * lost is "commit", or the single statement of conditional or a batch, which commits by itself.
+ * an order ends 201 with exactly one row, or 503 without one: never both, never neither. The
+ * statement that it breaks at is "commit", or the single one of conditional or a batch, which
+ * commits by itself.
  */
 #include "lib/fixtures/cases.h"
 

@@ -1,6 +1,6 @@
 /*
- * Who follows the orders, by GET /orders with each page's `next` or by GET /orders/feed, misses
- * none: whatever commits late, by whichever strategy, comes behind what was read before.
+ * A reader of the orders, by GET /orders with each page's `next` or by GET /orders/feed, misses
+ * none: an order that commits late, by any strategy, comes behind those that were read before.
  */
 #include "lib/fixtures/shop.h"
 #include "lib/stack.h"
@@ -382,7 +382,7 @@ static void each_change_comes_once(void **state)
         crowd_destroy(crowds[round]);
         crowd_destroy(cancels[round]);
     }
-    /* Whoever begins now reads the same, an order at a time. */
+    /* A reader that begins now, an order at a time, reads the same. */
     int all = follower.count;
     follow_from_the_beginning("/orders/feed", 1);
     follow_to_the_end(server);

@@ -258,7 +258,7 @@ static void standby_stands_first(void **state)
     server_stop(server);
 }
 
-/* Who judges asks the primary alone, whatever the connection string says, and no other. */
+/* The judge asks the primary alone, whatever the connection string says. */
 static void judge_reads_no_standby(void **state)
 {
     (void)state;

@@ -272,7 +272,7 @@ static void a_fenced_figure_misses_the_next_sale(void **state)
     meet_the_next_sale("redis-fenced", "stock_set_fenced", BUY_KEYED);
 }
 
-/* Redis forgets the lock of whoever has read the stock, and the next holder sells it. */
+/* Redis forgets the lock of a holder that has read the stock, and the next holder sells it. */
 static void write_under_a_stale_fence(const char *key, const char *statement)
 {
     struct server *late = start_patient(here.db.through);
@@ -327,7 +327,7 @@ struct lone {
     const char *strategy;
     const char *body;
     const char *statement;
-    const char *beside; /* the strategy of who buys in the next sale; NULL: pessimistic */
+    const char *beside; /* the strategy of the next sale's buyer; NULL: pessimistic */
 };
 
 /* The order was settled as not done; then its sale ended, and the purge has deleted all of it, the
@@ -418,7 +418,7 @@ static void a_queued_row_misses_the_next_sale(void **state)
 }
 
 /* The reply to a payment's COMMIT is lost, or the COMMIT, or it comes late; PostgreSQL is there, or
- * away for longer than anybody may wait. What has become of it is looked up. */
+ * away for longer than anybody may wait. The server looks up how the payment ended. */
 static void a_payment_is_looked_into(void **state)
 {
     static const enum pg_fault faults[] = {PG_FAULT_LOSE_REPLY, PG_FAULT_LOSE_REQUEST,

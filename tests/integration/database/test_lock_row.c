@@ -153,7 +153,7 @@ static void an_upsert_excludes_nobody(void **state)
     server_stop(server);
 }
 
-/* The row of another owner stays, whoever thinks that he had it. */
+/* A holder whose row has another owner by now does not delete it. */
 static void only_the_owner_deletes_it(void **state)
 {
     (void)state;

@@ -32,7 +32,7 @@ static int64_t attempts(void)
     return server_metric(server, "seckill_attempts_total", "strategy=\"serializable\"");
 }
 
-/* Whoever stands before the row when its change is committed has read what is not so any more, and
+/* A transaction that waits for the row when its change is committed has read an older version, and
  * is made again. */
 static void a_serialization_failure_is_made_again(void **state)
 {

@@ -160,7 +160,7 @@ static void one_that_fails_leaves_the_others_alone(void **state)
     assert_true(pg_connect(here.pg, soon()) && !pg_in_transaction(here.pg));
 }
 
-/* Who holds the row holds it for longer than they all may wait. */
+/* The holder keeps the row for longer than all of them may wait. */
 static void a_wait_in_vain_is_the_last_that_is_sent(void **state)
 {
     (void)state;

@@ -157,8 +157,8 @@ static void a_page_of_the_feed_begins_at_its_position(void **state)
     expect_few_read(before, INT64_C(4) * PAGE);
 }
 
-/* What is locked for a change must be chosen once. A subquery behind IN may become the inner side
- * of a nested loop, and then chooses, and locks, anew for each row of the table. */
+/* Rows that are locked for a change must be chosen once. A subquery behind IN may become the inner
+ * side of a nested loop, and then chooses, and locks, anew for each row of the table. */
 static void what_is_locked_is_chosen_once(void **state)
 {
     (void)state;

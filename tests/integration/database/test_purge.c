@@ -112,8 +112,8 @@ static void a_key_of_a_product_that_is_gone(void **state)
     server_stop(server);
 }
 
-/* What was locked stays an ended sale's, and is cleared away when it is free; other sales do not
- * wait for it. */
+/* An ended sale's row that is locked stays until it is free, and is cleared away then; other sales
+ * do not wait for it. */
 static void a_purge_comes_back_for_what_was_locked(void **state)
 {
     (void)state;

@@ -247,7 +247,7 @@ static int listen_silently(const char *path)
     return listener;
 }
 
-/* Who had little time left, and got no connection in it, keeps nobody else from trying. */
+/* A connect that fails because it had little time keeps nobody else from trying. */
 static void hurried_connect_closes_nothing(void **state)
 {
     (void)state;

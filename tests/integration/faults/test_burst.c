@@ -82,7 +82,8 @@ static void burst_twice(struct server *server, int count, bool overflows)
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < strategy_count(); i++) {
             const struct strategy *strategy = strategy_at(i);
-            /* Who refuses without a queue must have something left, or the queue stays short. */
+            /* A strategy that refuses without a queue must have units left, or the queue stays
+             * short. */
             shop_put(server, (int64_t)i + 1, strategy->refuse_now ? count : 50, NULL);
             struct crowd *crowd = burst(server, strategy->name, (int64_t)i + 1, count);
             expect_all_answered(crowd, strategy->name);

@@ -180,7 +180,7 @@ static void schema_lock_is_held(void **state)
     witness_run(here.witness, "SELECT pg_advisory_unlock(" SCHEMA_LOCK ")");
     wait_ready(waiting);
     expect_order(waiting);
-    /* Whoever finds the schema as it is to be does not want the lock. */
+    /* A server that finds the schema complete does not take the lock. */
     witness_run(here.witness, "SELECT pg_advisory_lock(" SCHEMA_LOCK ")");
     struct server *late = server_start(NULL);
     assert_int_equal(server_status(late, "GET", "/readyz", NULL, NULL), 200);

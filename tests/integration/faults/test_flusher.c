@@ -68,7 +68,7 @@ static void one_flush_covers_what_was_committed_before(void **state)
 }
 
 /* Orders of one product, until one is released early and stands at the failpoint. It is the crowd's
- * last, and who came before it is answered. */
+ * last, and those before it are answered. */
 static void sell_until_held(struct crowd *crowd, const char *failpoint)
 {
     struct buy buy = {.strategy = "conditional", .more = "&flush=shared", .product = 1};
@@ -233,7 +233,7 @@ static void who_is_refused_over_what_is_flushed_waits_for_nobody(void **state)
 }
 
 /* A refusal was told; a unit came back and is sold again by an early release, whose flush is the
- * fifth. Who is refused now rests on that sale, which a crash undoes. */
+ * fifth. A refusal now rests on that sale, which a crash undoes. */
 static void expect_refusal_waits(const char *seller, const char *refuser)
 {
     struct crowd *crowd = crowd_create();
@@ -277,7 +277,7 @@ static void who_is_refused_over_a_later_sale_waits(void **state)
     expect_refusal_waits("conditional", "pipelined");
 }
 
-/* What is sold from a bucket makes no other version of the product's row. */
+/* A sale from a bucket makes no new version of the product's row. */
 static void who_is_refused_over_buckets_waits(void **state)
 {
     (void)state;

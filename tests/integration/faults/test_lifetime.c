@@ -132,7 +132,7 @@ static void sigterm_under_load(void **state)
         shop_crowd_buy(crowd, server, &buy);
     }
     crowd_send(crowd);
-    /* What is still in the listening socket's backlog has not been accepted, and is lost. */
+    /* A connection still in the listening socket's backlog has not been accepted, and is lost. */
     int64_t until_us = clock_mono_us() + PATIENCE_US;
     while (server_metric(server, "seckill_http_connections", "") < crowd_size(crowd))
         assert_true(clock_mono_us() < until_us);
@@ -140,7 +140,7 @@ static void sigterm_under_load(void **state)
     server_signal(server, SIGTERM);
     assert_true(crowd_wait(crowd, EACH * count, clock_mono_us() + PATIENCE_US));
     assert_int_equal(server_wait(server, NULL, 0), 0);
-    /* What was only accepted is written before it ends. */
+    /* Orders that were only accepted (202) are written before the server ends. */
     int sold = crowd_count(crowd, 201, "") + crowd_count(crowd, 202, "");
     if (sold + crowd_count(crowd, 503, "shutting_down") != crowd_size(crowd))
         fail_msg("%s", crowd_summary(crowd));

@@ -16,7 +16,7 @@
 
 enum { URL_SIZE = 96 };
 
-/* What is written to it from its first answer on would raise SIGPIPE. */
+/* A write after its first answer would raise SIGPIPE. */
 static void one_that_leaves_does_not_end_the_start(void **state)
 {
     static const char ok[] = "+OK\r\n";

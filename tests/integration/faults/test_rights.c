@@ -1,7 +1,7 @@
 /*
- * Who owns the tables, where they are, and which rights a server needs: a role that owns nothing
- * sells from tables that another one has made, a right that is missing is named with what gives it
- * and may come back at any time, and a schema of ours leaves everybody else's tables alone.
+ * The tables' owner, their schema, and a server's rights: a role that owns nothing sells from
+ * tables that another one has made, a right that is missing is named with what gives it and may
+ * come back at any time, and a schema of ours leaves everybody else's tables alone.
  */
 #include "lib/fixtures/cases.h"
 #include "lib/stack.h"
@@ -348,7 +348,7 @@ static void each_right_is_named(void **state)
     char grant[128];
     struct error error;
 
-    /* Of what a later version may number its rows with. */
+    /* A sequence, as a later version may have one. */
     witness_run(here.witness, "ALTER TABLE seckill.restock ADD COLUMN n bigserial");
     witness_run(here.witness, "GRANT USAGE ON SEQUENCE seckill.restock_n_seq TO " ROLE);
     for (size_t i = 0; i < sizeof rights / sizeof *rights; i++) {

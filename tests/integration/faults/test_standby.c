@@ -214,7 +214,7 @@ static void no_deadline_ends_the_wait(void **state)
     }
     while (meet_the_deadline(asked, first) > 0)
         assert_true(clock_mono_us() < until_us);
-    /* What was unknown is, sooner or later, one of the two. */
+    /* An order with an unknown outcome is, sooner or later, sold or not. */
     for (int i = 0; i < WAYS; i++)
         shop_expect_consistent(here.server, first + i);
     stop_servers();

@@ -156,8 +156,8 @@ static void a_decision_between_two_looks_is_no_end(void **state)
     server_stop(server);
 }
 
-/* Nobody has ended the hold yet, and it is over all the same; and one that is not over stays,
- * whoever has taken it on. */
+/* A hold is over by its time, though no sweeper has ended it yet; and one that is not over stays,
+ * though a sweeper has taken it on. */
 static void the_time_alone_decides(void **state)
 {
     (void)state;

@@ -226,7 +226,7 @@ static void a_lost_lease_ends_the_work(void **state)
     struct server *a = rival_start(NULL, "6000", "5900");
 
     rivals_put(a, 2);
-    /* Whoever writes the row now waits inside PostgreSQL. */
+    /* Every other write of the row now waits inside PostgreSQL. */
     witness_run(rivals.witness, "BEGIN; UPDATE product SET name = name WHERE id = %lld",
                 (long long)rivals.product);
     int64_t begun_us = clock_mono_us();

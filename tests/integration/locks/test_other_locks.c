@@ -194,7 +194,7 @@ static void redlock_outlives_a_dead_and_a_hanging_node(void **state)
     stack_up();
 }
 
-/* What is left of the lease counts from before the first node was asked, less the clocks' drift. */
+/* The lease counts from before the first node was asked, less the clocks' drift. */
 static void redlock_takes_the_drift_off_the_lease(void **state)
 {
     (void)state;

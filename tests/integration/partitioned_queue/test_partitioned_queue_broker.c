@@ -1,6 +1,6 @@
 /*
- * partitioned-queue, who else uses the broker, and who looks after it: servers that see another
- * database, queues that are deleted or of another type, an alarm.
+ * partitioned-queue, beside other users of the broker and under its administrator: servers that see
+ * another database, queues that are deleted or of another type, an alarm.
  */
 #include "queue_shop.h"
 
@@ -42,7 +42,7 @@ static struct server *let_another_consume(struct queue_shop *shop, const char *d
     return other;
 }
 
-/* Whoever has no row of an order cannot say that there is none. */
+/* A consumer whose database has no row of an order cannot say that there is none. */
 static void another_database_s_consumer_refuses_nothing(void **state)
 {
     static const char database[] = "seckill_queue_other";
@@ -85,7 +85,8 @@ static void two_databases_share_no_queue(void **state)
     queue_shop_close(&shop);
 }
 
-/* Once it has been handed back, who waits is not kept, and nothing stands behind it. */
+/* Once its message has been handed back, its caller is answered, and no other order waits behind
+ * it. */
 static void an_order_without_a_row_stops_nobody(void **state)
 {
     struct queue_shop shop;

@@ -58,7 +58,7 @@ static void crowd_the_others(struct crowd *crowd, const struct queue_shop *shop,
     }
 }
 
-/* Its messages go to the next one, who finds them decided and only answers. */
+/* Its messages go to the next consumer, which finds them decided and only answers. */
 static void a_consumer_dies_between_commit_and_ack(void **state)
 {
     enum { BUYERS = 40, STOCK = 15 };
@@ -129,7 +129,7 @@ static void wait_sold_out(struct server *server, const struct buy *buy)
     }
 }
 
-/* Whoever gets the message next finds the restock done, and says so to Redis all the same. */
+/* The message's next consumer finds the restock done, and tells Redis all the same. */
 static void a_consumer_dies_between_a_restock_and_its_mirror(void **state)
 {
     (void)state;
@@ -366,8 +366,8 @@ static void the_broker_dies_between_commit_and_reply(void **state)
     queue_shop_close(&shop);
 }
 
-/* What was accepted before and while the broker died, and is undecided since the product is held,
- * is decided after it, and nothing is lost. */
+/* Orders accepted before and while the broker died, which the held product leaves undecided, are
+ * decided after it, and none is lost. */
 static void the_broker_dies_in_the_middle(void **state)
 {
     enum { BUYERS = 120, STOCK = 50 };

@@ -80,8 +80,7 @@ static void freeze_redis(struct server *server, struct crowd *crowd)
     stack_kill("stock", SIGCONT);
 }
 
-/* The writer, who would mend the mirror some time later, is busy: it is the cancel's answer that
- * waits. */
+/* The writer, which would mend the mirror some time later, is busy: the cancel's answer waits. */
 static void a_cancel_is_answered_when_the_mirror_knows(void **state)
 {
     static void (*const lose[])(struct server *, struct crowd *) = {reset_redis, freeze_redis};
@@ -126,8 +125,8 @@ static void add_unheard_of(void)
                 (long long)bed.product);
 }
 
-/* Who repeats a restock or a cancel, because there was no answer, gets one; and then the units are
- * there for redis-stock, too. */
+/* A client that repeats a restock or a cancel, for lack of an answer, gets one; and then the units
+ * are there for redis-stock, too. */
 static void who_finds_it_done_tells_the_mirror(void **state)
 {
     static const char *const strategies[] = {"redis-stock", "conditional"};
@@ -151,7 +150,7 @@ static void who_finds_it_done_tells_the_mirror(void **state)
         buy.strategy = "redis-stock";
         shop_expect_buy(bed.servers[0], &buy, 201, "", id);
         bed_expect_settled();
-        /* As if whoever has added a unit had died before the mirror heard of it; the reconciler
+        /* As if a server had added a unit and died before the mirror heard of it; the reconciler
          * comes later, when it is quiet. */
         add_unheard_of();
         buy.user = 10 + i;

@@ -246,8 +246,8 @@ static void add_old_entry(int serial, int64_t epoch)
               serial, (long long)bed.product, (long long)epoch, serial, serial);
 }
 
-/* Of another database, and of a sale that has begun behind this one's back (a primary that was
- * failed over from). What has a row nowhere that this writer sees may have one elsewhere. */
+/* Entries of another database, and of a sale that has begun behind this one's back (a primary that
+ * was failed over from). An order without a row here may have one there. */
 static void what_another_database_sold_is_not_ended(void **state)
 {
     enum { EPOCHS = 1 << 26 };

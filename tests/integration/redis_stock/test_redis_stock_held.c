@@ -33,7 +33,7 @@ static int64_t rows(int64_t product)
                           (long long)product);
 }
 
-/* What is behind whoever waits for a row is cancelled, as an administrator would do it. */
+/* An administrator cancels each statement that waits for a row. */
 static void cancel_who_waits(void)
 {
     witness_wait_blocked(bed.witness, 1);
@@ -79,7 +79,7 @@ static void a_held_row_is_in_nobody_elses_way(void **state)
     for (int i = 0; i < 2; i++)
         accept_one(bed.servers[i], bed.product, 1 + i, held[i]);
     buy_of_both();
-    /* A row that others lock in turns is had by who stands in line. */
+    /* Only a transaction that stands in line gets a row that others lock in turns. */
     cancel_who_waits();
     witness_wait_blocked(bed.witness, 1);
     for (int i = 0; i < 2; i++)
@@ -382,7 +382,7 @@ static void add_entries(int64_t product, int count)
     serial += count;
 }
 
-/* Both products' sales begin, and nobody is there; the address of who comes next. */
+/* Begins both products' sales and stops the server; `listen` is the next one's address. */
 static void open_both(char listen[LISTEN_SIZE])
 {
     bed.product++;
@@ -395,7 +395,7 @@ static void open_both(char listen[LISTEN_SIZE])
     bed_redis("XGROUP CREATE @orders writers 0 MKSTREAM");
 }
 
-/* All of it was his who serves there. */
+/* All entries are pending with the server at that address. */
 static void give_to(const char *listen)
 {
     char host[64] = "";
@@ -404,8 +404,8 @@ static void give_to(const char *listen)
     bed_redis("XREADGROUP GROUP writers %s/%s COUNT 1000000 STREAMS @orders >", host, listen);
 }
 
-/* Waits until nothing is left; whether some pages went faster than who waits `wait_us` behind each
- * could do them. */
+/* Waits until nothing is left; whether some pages went faster than with a wait of `wait_us` behind
+ * each. */
 static bool goes_without_waiting(int64_t wait_us)
 {
     enum { PAGES = 5, ENTRIES = PAGES * PAGE };

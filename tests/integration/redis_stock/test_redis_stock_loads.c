@@ -1,6 +1,6 @@
 /*
  * Loading redis-stock's mirrors: loads that take long, fail, or need a row that somebody holds; and
- * who may load and who may not, so that no other product waits.
+ * the processes that may not load, so that no other product waits.
  */
 #include "lib/fixtures/stock_bed.h"
 
@@ -29,7 +29,8 @@ static struct http_reply send_hasty(const struct buy *buy)
 }
 
 /* Loading takes longer than a buyer waits, and than work may take: as with a product that has a
- * limit and a great many holders. It is loaded all the same, and whoever has it loaded buys. */
+ * limit and a great many holders. It is loaded all the same, and the buyer for whom it is loaded
+ * buys. */
 static void a_mirror_that_takes_long_to_load(void **state)
 {
     (void)state;

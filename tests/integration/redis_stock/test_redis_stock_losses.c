@@ -177,7 +177,7 @@ static void an_answer_is_lost_and_refused(void **state)
     expect_sold(crowd, 1);
 }
 
-/* Whoever is told that nothing was done has bought nothing, whatever Redis refuses. */
+/* A buyer who is told that nothing was done has bought nothing, whatever Redis refuses. */
 static void a_command_that_is_refused_sells_nothing(void **state)
 {
     (void)state;
@@ -277,8 +277,8 @@ static void accept_soon(struct server *server, const struct buy *buy, char id[SH
     assert_int_equal(status, 202);
 }
 
-/* The old sale's mirror is still there, and the writer, which would find it out, is held. Who has a
- * session with Redis that is newer than what it knows of the product asks the row: nobody is
+/* The old sale's mirror is still there, and the writer, which would find it out, is held. A server
+ * whose session with Redis is newer than its knowledge of the product asks the row: nobody is
  * accepted into the sale that is over. */
 static void a_sale_ends_unheard(enum deaf how)
 {

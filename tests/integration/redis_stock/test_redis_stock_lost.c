@@ -147,7 +147,7 @@ static void what_no_writer_has_seen_is_ended(void **state)
     bed_stop_all();
 }
 
-/* Who has written goes a round. */
+/* A writer goes a round after it has written. */
 static void go_a_round(struct server *server, int64_t user)
 {
     int64_t before = rounds(server);

@@ -72,7 +72,7 @@ static void long_texts_are_cut(void **state)
     error_set(&guarded.error, ERROR_INTERNAL, "%s", wide);
     assert_int_equal(strlen(guarded.error.text), sizeof guarded.error.text - 1);
 
-    /* What is prefixed stays; the end of the cause goes. */
+    /* The prefix stays; the end of the cause goes. */
     error_prefix(&guarded.error, "outer");
     assert_int_equal(strlen(guarded.error.text), sizeof guarded.error.text - 1);
     assert_memory_equal(guarded.error.text, "outer: xxx", 10);

@@ -60,7 +60,7 @@ static void *pass_often(void *failed)
     return NULL;
 }
 
-/* Four passages in a row act, whoever passes: none gets two of them. */
+/* Four passages in a row act, in any threads: each is counted once. */
 static void each_passage_is_one_threads(void **state)
 {
     pthread_t threads[THREADS];

@@ -201,7 +201,7 @@ static void repeats_are_summed_up(void **state)
     assert_int_equal(count("more like it"), 1);
 }
 
-/* What was left out in the last second of the process is told as well. */
+/* The lines left out in the process's last second are counted in the log as well. */
 static void the_end_sums_up(void **state)
 {
     (void)state;

@@ -91,9 +91,9 @@ static void ask_until_held(struct resolver *resolver, const char *name)
     assert_int_equal(code, ERROR_TIMEOUT);
 }
 
-/* Who waits has its own end, and all of them wait for one look-up; its answer, when it comes, is
- * that of whoever waits by then. With the resolver gone it is dropped, and the address sanitizer
- * sees what is left. */
+/* Each caller has its own deadline, and all of them wait for one look-up; its answer, when it
+ * comes, goes to those that wait by then. With the resolver gone it is dropped, and the address
+ * sanitizer sees what is left. */
 static void who_waits_is_not_held(void **state)
 {
     (void)state;

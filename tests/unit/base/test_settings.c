@@ -425,7 +425,7 @@ static void actions_are_seen(void **state)
     assert_true(load("--version"));
     assert_int_equal(action, SETTINGS_VERSION);
 
-    /* Whoever asks for help has often got something else wrong. */
+    /* A user who asks for help has often got something else wrong. */
     variables[0] = "SECKILL_MAX_BATCH=many";
     assert_true(load("--max-batch 0 --help"));
     assert_int_equal(action, SETTINGS_HELP);
@@ -488,7 +488,7 @@ static void write_file(const char *path, const char *bytes, size_t length)
     assert_int_equal(closed, 0);
 }
 
-/* Whoever names a file means what is in it: none of these is taken for a token that is not set. */
+/* A named file stands for its content: none of these is taken for a token that is not set. */
 static void a_file_that_holds_no_secret_is_refused(void **state)
 {
     enum { LONGEST = 4096 };

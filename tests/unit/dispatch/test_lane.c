@@ -307,8 +307,8 @@ static void who_is_on_the_way_takes_what_may_not_wait(void **state)
     lane_destroy(lane);
 }
 
-/* Who is on the way to an order is as good as there: it takes one worker, however often it is asked
- * for and however long he takes. */
+/* A worker on the way to an order counts as there: the order takes one worker, however often it
+ * asks and however long the worker takes. */
 static void as_many_workers_join_as_are_wanted(void **state)
 {
     (void)state;

@@ -14,7 +14,8 @@ static void put_some(struct lane *lane, struct order *orders, int count)
     }
 }
 
-/* Who has begun one takes what comes meanwhile; another worker would find next to nothing. */
+/* The worker that has begun a batch takes the orders that come meanwhile; another worker would find
+ * next to nothing. */
 static void no_batch_begins_while_another_forms(void **state)
 {
     (void)state;

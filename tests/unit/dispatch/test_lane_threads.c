@@ -1,6 +1,6 @@
 /*
  * The lane under threads: every order out exactly once, no two hands on one product, each product
- * in order; and who is woken for what.
+ * in order; and each worker woken for its reason.
  */
 #include "base/clock.h"
 #include "lib/t.h"

@@ -1,8 +1,8 @@
 /*
- * Workers: who comes to a lane for which no thread can be started.
+ * Workers: service of a lane for which no thread can be started.
  *
- * Nobody calls but the test, not even dispatch's janitor, who would repeat what went unheard. The
- * database is out of reach, so each order is decided at once; the test stops a worker where it
+ * Only the test calls, not even dispatch's janitor, which would repeat a call that went unheard.
+ * The database is out of reach, so each order is decided at once; the test stops a worker where it
  * hands an order back.
  */
 #include "dispatch/worker.h"

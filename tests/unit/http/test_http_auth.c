@@ -1,4 +1,4 @@
-/* Who may make admin calls. */
+/* The callers that may make admin calls. */
 #include "http/reader/auth.h"
 #include "lib/t.h"
 

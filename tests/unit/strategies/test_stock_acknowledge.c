@@ -47,7 +47,7 @@ static void a_refusal_in_a_put_off_entry_is_noted(void **state)
     expect_both_noted();
 }
 
-/* What is left of the part was sold, which alone would say nothing of any mirror. */
+/* The part's one entry was sold, which alone would say nothing of any mirror. */
 static void so_it_is_beside_an_entry_that_was_sold(void **state)
 {
     (void)state;

@@ -98,7 +98,7 @@ static void what_is_not_handed_over_is_kept(void **state)
     assert_int_equal(kept(), 3 + TOO_MANY);
 }
 
-/* What was written in part is kept, until the rest of it is. */
+/* An entry with an undecided order is kept until that is decided. */
 static void what_is_undecided_is_kept(void **state)
 {
     static const enum claim_fate undecided[] = {CLAIM_OPEN, CLAIM_HELD, CLAIM_LOCKED};

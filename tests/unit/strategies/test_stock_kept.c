@@ -1,4 +1,4 @@
-/* What is kept of orders that wait, until it is known what became of them. */
+/* Waiting orders are kept until their outcome is known. */
 #include "lib/t.h"
 
 #include "base/clock.h"

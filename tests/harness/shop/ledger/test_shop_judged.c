@@ -1,7 +1,7 @@
 /*
  * `shop --judge` as a user calls it: a sale is made and judged, its shop is stopped and has sold
  * since, and its ledger has the same verdict, the same figures and the same exit status as before,
- * kept, BROKEN and INVALID. What is no such ledger is refused, and nothing is written then.
+ * kept, BROKEN and INVALID. A file that is no such ledger is refused, and nothing is written then.
  */
 #include "base/clock.h"
 #include "harness/shop/shop_bed.h"

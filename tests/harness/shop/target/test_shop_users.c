@@ -1,6 +1,6 @@
 /*
- * Who buys, as a table tells it (RFC 4180): cells in quotes, with commas, quotes and line ends in
- * them; lines that end as Windows' do, or not at all; a table of a command; and what is no table of
+ * Buyers from a table (RFC 4180): cells in quotes, with commas, quotes and line ends in them; lines
+ * that end as Windows' do, or not at all; a table of a command; and files that are no table of
  * users, each with what is wrong.
  */
 #include "shop_file.h"
@@ -103,7 +103,7 @@ static void no_table_of_users(void **state)
            "users.csv: more than 32 columns");
 }
 
-/* What is no text could stand in no ledger: nobody would know afterwards who bought. */
+/* A user that is no text could stand in no ledger: nobody would know afterwards who bought. */
 static void what_is_no_text_is_no_user(void **state)
 {
     (void)state;

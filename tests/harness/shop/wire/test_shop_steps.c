@@ -103,7 +103,7 @@ static void what_no_line_matches_is_looked_at_by_its_status(void **state)
     assert_non_null(strstr(wire.sale.sent.first_failure, "was answered with status 500"));
 }
 
-/* Of what was never sent there is nothing to send again. */
+/* A request that was never sent is not sent again. */
 static void what_a_step_ended_has_no_repeat(void **state)
 {
     (void)state;
