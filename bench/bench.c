@@ -237,7 +237,7 @@ static bool take_rounds(struct bench *bench, bool last, struct error *error)
 }
 
 /* The short form ends within its minutes; in the full form more rounds take no longer than those
- * before them, however bad the hour. Who names rows has the time. */
+ * before them, however bad the hour. A user who names rows has the time. */
 static int64_t more_rounds_end_ms(const struct bench *bench)
 {
     if (is_brief(bench))

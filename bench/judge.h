@@ -1,13 +1,13 @@
 /*
- * What was measured, and what follows from it: arithmetic alone, in which no row is named.
+ * From samples to a verdict: arithmetic alone, in which no row is named.
  *
  * A ratio is that of the medians. Each round has a ratio of its own too, of two figures that were
  * taken close to each other; where some of those reach the bound and some do not, the verdict is
  * within noise, and such a row is measured again, whichever side of the bound its medians are on:
- * who repeats what was missed alone repeats until it is met. A round in which the host took the
- * cores away is left out where enough others are left, whatever its figures were, and is measured
- * again where they are not. Where the generator was at its limit and the server was not, in most
- * rounds of either side, the figure is the generator's, and no ratio is given.
+ * to measure again only the rows that missed would be biased towards "met". A round in which the
+ * host took the cores away is left out where enough others are left, whatever its figures were, and
+ * is measured again where they are not. Where the generator was at its limit and the server was
+ * not, in most rounds of either side, the figure is the generator's, and no ratio is given.
  */
 #ifndef SECKILL_BENCH_JUDGE_H
 #define SECKILL_BENCH_JUDGE_H

@@ -19,7 +19,7 @@ bool headers_read(const struct option_texts *texts, char out[HEADERS_SIZE], stru
 /* Whether `lines` (of headers_read) have this field, however it is spelt. */
 bool headers_have(const char *lines, const char *name);
 
-/* The names alone, "Name, Name": for whoever writes down what was sent. */
+/* The names alone, "Name, Name", for a report: values may be secret. */
 void headers_names(const char *lines, char *out, size_t size);
 
 #endif

@@ -89,13 +89,13 @@ struct options {
 /* Backends, what started servers are, where files go: for whatever loads servers. */
 extern const struct option_table option_table_backends;
 
-/* For whoever has a table of his own: the options before any flag, and what is to be said of them
+/* For a command with a table of its own: the options before any flag, and the checks of them
  * together. */
 void options_begin(struct options *out);
 bool options_settle(struct options *options, struct error *error);
 
-/* ", 200 users of at most 2 units each, 5% sent again", for a line above results; "" when there is
- * nothing to say of who gives the orders. */
+/* ", 200 users of at most 2 units each, 5% sent again", for a line above results; "" when nothing
+ * is special about the buyers. */
 void options_buyers_text(const struct options *options, char *out, size_t size);
 
 /* Whether wrk makes the load; else a generator of the harness's own does. */

@@ -51,8 +51,8 @@ static bool has(const struct sight *one, const struct sight *two, enum ledger_st
     return one->op->state == state || two->op->state == state;
 }
 
-/* Sold, and then never decided for, or the other way round. What is paid and has expired too is
- * check_payments' to tell. */
+/* Sold, and then never decided for, or the other way round. An order that is both paid and expired
+ * is found by check_payments. */
 static bool states_contradict(const struct sight *first, const struct sight *then)
 {
     if (has(first, then, LEDGER_EXPIRED) && has(first, then, LEDGER_CONFIRMED))

@@ -1,9 +1,8 @@
 /*
  * Payments and holds against the rows and against each other (H1 to H4). An order that waits to be
- * paid ends once: paid, expired or cancelled. Whoever was told one of these was told it for good,
- * so no two of them may be told of one order, whenever that was, and the row agrees with what was
- * told. That its units came back once, and not twice, is the books' to show (A1), and that its user
- * may buy again the refusals' (A9).
+ * paid ends once: paid, expired or cancelled. Each of these is final: no two of them may be told of
+ * one order, at whatever times, and the row agrees with the one that was told. The books show that
+ * its units came back once, and not twice (A1), and the refusals that its user may buy again (A9).
  */
 #include "loadtest/check/checks.h"
 
@@ -31,7 +30,7 @@ static void tell_told(const struct view *view, const struct view_order *order)
     tell(view, order, FINDING_ABSENT, what, order->told, NULL);
 }
 
-/* What was told of it is for good. */
+/* A final state that a client was told stays. */
 static void check_told(const struct view *view, const struct view_order *order)
 {
     enum ledger_state state = order->row->state;

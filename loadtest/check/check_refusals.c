@@ -56,7 +56,8 @@ static bool is_refusal(const struct shelf *shelf, const struct ledger_op *op)
     return op->kind == LEDGER_BUY && op->result == LEDGER_FAIL && view_is_code(op, shelf->refusal);
 }
 
-/* A buy that made no row may have held a unit for a while; one without an answer, who knows. */
+/* A buy that made no row may have held a unit for a while; one without an answer may hold it
+ * still. */
 static void add_op(struct shelf *shelf, const struct ledger_op *op)
 {
     if (op->kind == LEDGER_RESTOCK && op->result == LEDGER_OK)

@@ -144,7 +144,7 @@ static void take_buy(struct view_order *order, const struct ledger_op *op)
         order->hold_s = op->hold_s;
 }
 
-/* Whoever sees an order as sold knows it as surely as its buyer. */
+/* A reader that sees an order as sold proves the sale as its buyer's answer does. */
 static void take_read(struct view_order *order, const struct ledger_op *op)
 {
     if (view_is_taken(op->state) && op->end_us < order->buy_sure_us)

@@ -89,8 +89,9 @@ static inline bool view_keeps(const struct row_order *row)
  * measured by PostgreSQL's clock, which may be slewed against the ledger's. */
 int64_t view_hold_over_us(const struct view_order *order);
 
-/* When the end of its hold had surely given them back; LEDGER_NEVER: nobody can say. Of what was
- * accepted first (202) the units stand elsewhere too, and come back there a little later. */
+/* When the end of its hold had surely given them back; LEDGER_NEVER: nobody can say. The units of
+ * an order that was accepted first (202) stand elsewhere too, and come back there a little
+ * later. */
 int64_t view_expired_sure_us(const struct view_order *order);
 
 /* A cancelled or sold row, or one still to be decided: anything but a refusal. */

@@ -1,6 +1,6 @@
 /*
- * A fault is a column of the matrix: what is done to the servers or to their backends while they
- * sell, who promises to be right all the same, and who is known not to be.
+ * A fault is a column of the matrix: an act on the servers or on their backends while they sell,
+ * the promise that holds a strategy to it, and the controls that are known to fail it.
  *
  * A row of data and three functions. `begin` and `heal` are called by the nemesis, in turn, at the
  * times of the schedule; `did_it_bite` when the run is over and everything has come to rest. A

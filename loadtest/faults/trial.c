@@ -279,7 +279,7 @@ static bool judge(struct trial *trial, struct trial_result *result, struct error
     return good;
 }
 
-/* What was found stands only if the fault met somebody. */
+/* The verdict stands only if the fault met somebody. */
 static bool conclude(struct trial *trial, struct trial_result *result, struct error *error)
 {
     const struct fault_trial seen = {.site = &trial->site,

@@ -20,7 +20,7 @@ void delay_destroy(struct delay *delay); /* ends its connections; NULL is allowe
 
 const char *delay_url(const struct delay *delay); /* where it listens */
 
-/* For what is read from now on. */
+/* Applies to bytes that are read from now on. */
 void delay_set(struct delay *delay, int64_t round_trip_us);
 
 #endif

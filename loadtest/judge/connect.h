@@ -19,7 +19,7 @@ PGconn *connect_open(const char *conninfo, const char *application, struct error
  * one that serves, and would lend the session to others with it. */
 void connect_set(PGconn *connection, const char *name, const char *value);
 
-/* Where the servers' tables are, and who asks; as identifiers. */
+/* The schema of the servers' tables, and the role that asks; as identifiers. */
 enum { CONNECT_IDENTIFIER_SIZE = 160 };
 struct connect_place {
     char schema[CONNECT_IDENTIFIER_SIZE];
@@ -40,7 +40,7 @@ char *connect_qualify(const char *sql, const char *schema);
 PGresult *connect_ask(PGconn *connection, const struct connect_place *place, const char *sql,
                       int count, const char *const *values, struct error *error);
 
-/* What is wrong with the connection, on one line. Always returns false. */
+/* Sets the error to the connection's own message, on one line. Always returns false. */
 bool connect_failed(const PGconn *connection, const char *what, struct error *error);
 
 enum { CONNECT_VARIABLES_MAX = 64 };

@@ -1,10 +1,10 @@
 /*
- * Thresholds: "p99>250ms,failed>1%,committed<1000", conditions on what a load has measured. Whoever
- * takes a list says whether a condition that is met is a failure (--fail-if) or must hold (--slo).
+ * Thresholds: "p99>250ms,failed>1%,committed<1000", conditions on the figures of a load. The option
+ * says whether a condition that is met is a failure (--fail-if) or must hold (--slo).
  *
- * A condition is MEASURE, one of < <= > >=, and a number with its unit. Of a time the unit is us,
- * ms or s, and must be there. Of what counts orders it is nothing (orders in all), /s (a second) or
- * % (of all orders).
+ * A condition is MEASURE, one of < <= > >=, and a number with its unit. A time's unit is us, ms or
+ * s, and must be there. A number of orders has none (orders in all), /s (a second) or % (of all
+ * orders).
  *
  * Pure functions on values: any thread.
  */
@@ -70,7 +70,7 @@ bool thresholds_parse(const char *flag, const char *text, struct thresholds *out
 bool thresholds_are_measured(const char *flag, const struct thresholds *thresholds,
                              const char *const missing[THRESHOLD_MEASURES], struct error *error);
 
-/* What was measured, in the threshold's unit. Of no orders at all a share is 0. */
+/* The measured figure in the threshold's unit. A share of no orders is 0. */
 double threshold_value(const struct threshold *threshold, const struct measured *measured);
 /* Whether the condition is met. */
 bool threshold_is_met(const struct threshold *threshold, const struct measured *measured);

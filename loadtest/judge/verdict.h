@@ -25,7 +25,7 @@ struct promise {
 struct promise promise_with(const struct promise *promise, bool guarded);
 /* The promise in force: what the number of instances asks for. */
 bool promise_in_force(const struct promise *promise, int instances, bool guarded);
-/* What has to stay so for the promise to hold: "anything happens", "no failover", "one instance",
+/* The condition under which the promise holds: "anything happens", "no failover", "one instance",
  * "never". */
 const char *promise_right_if(const struct promise *promise);
 

@@ -51,7 +51,7 @@ bool witness_remember(struct witness *witness, int64_t first, int64_t last, int6
                       struct error *error);
 bool witness_same_sales(struct witness *witness, struct error *error);
 
-/* Who holds what of the products from `first` to `last` together, by the confirmed orders. */
+/* The buyers' units of the products from `first` to `last` together, by the confirmed orders. */
 struct witness_holdings {
     int64_t orders, buyers;
     int64_t most; /* units of the one who has the most */
@@ -79,8 +79,7 @@ bool witness_count_keyless(struct witness *witness, int64_t first, int64_t last,
 bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch, struct error *error);
 
 /* The oldest transaction that somebody's snapshot may still be before, so that rows which have died
- * since it stay; "": nobody keeps any. Who finds the same one later knows that it was kept all the
- * time. */
+ * since it stay; "": nobody keeps any. The same one later proves that it was kept all the time. */
 enum { WITNESS_NUMBER_SIZE = 24 };
 bool witness_oldest_held(struct witness *witness, char out[WITNESS_NUMBER_SIZE],
                          struct error *error);

@@ -13,7 +13,7 @@ struct meanwhile {
     int64_t evicted_keys; /* of the Redis servers together */
 };
 
-/* What was there before. */
+/* The state before the phase. */
 struct meanwhile_mark {
     char oldest_held[WITNESS_NUMBER_SIZE];
     int64_t evicted_keys[FLEET_REDIS_MAX]; /* -1: that Redis could not be asked */

@@ -21,7 +21,6 @@
 
 enum phase_kind { PHASE_SPEED, PHASE_TRUTH, PHASE_LOAD, PHASE_COUNTED };
 
-/* What is wanted. */
 struct phase_plan {
     enum scenario scenario;
     enum phase_kind kind;

@@ -18,7 +18,7 @@ struct asking {
     struct error *error;
 };
 
-/* What is shed may be sent again. */
+/* An order that was shed may be sent again. */
 static bool buy_again(struct asking *asking, const char *server, const struct api_order *order,
                       struct api_answer *answer)
 {

@@ -12,7 +12,7 @@
 
 enum { PIECE_BYTES = 16384, HELD_MAX_BYTES = 1 << 20, BANDWIDTH_STEP_US = 10000 };
 
-/* What was read in one go, and when it may go on. */
+/* The bytes of one read, and when they may go on. */
 struct piece {
     struct piece *next; /* owned */
     int64_t due_us;
@@ -255,7 +255,7 @@ static size_t send_some(struct flow *flow, struct link_end *to, size_t room)
     return sent;
 }
 
-/* What is for somebody who is gone. */
+/* Drops the bytes for an end that is gone. */
 static void drop_all(struct flow *flow)
 {
     while (flow->first)
@@ -335,7 +335,8 @@ static bool is_cut(const struct link *link)
     return true;
 }
 
-/* What is due already waits for something else. */
+/* When the link has to be served next. Bytes that are due already wait for an event, not for a
+ * time. */
 static int64_t find_due(const struct link *link, const struct toxics *toxics, int64_t now_us)
 {
     int64_t due_us = clock_earlier(find_end(link, toxics, RELAY_TIMEOUT),
@@ -360,8 +361,8 @@ static int64_t find_due(const struct link *link, const struct toxics *toxics, in
     return due_us;
 }
 
-/* Both ends have been passed on; or one of them, and the other side takes nothing more. What was
- * held is answered first, though to nobody. */
+/* Both ends have been passed on; or one of them, and the other side takes nothing more. A held
+ * request is answered first, though its client is gone. */
 static bool is_over(const struct link *link)
 {
     const struct flow *up = &link->flows[RELAY_UPSTREAM];

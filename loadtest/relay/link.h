@@ -62,7 +62,7 @@ void link_release(struct link *link);
 /* RELAY_LIMIT_DATA was set: it counts from here. */
 void link_count_from_here(struct link *link, enum relay_stream stream);
 
-/* What is to be waited for at one of its ends: EPOLLIN, EPOLLOUT, both or 0. */
+/* The events to poll one of its ends for: EPOLLIN, EPOLLOUT, both or 0. */
 uint32_t link_interest(const struct link *link, int end);
 
 #endif

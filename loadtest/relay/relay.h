@@ -52,7 +52,7 @@ bool relay_set(struct relay *relay, const struct relay_toxic *toxic, struct erro
 /* One type in both directions, or with RELAY_TYPES all; what was kept goes on. */
 void relay_clear(struct relay *relay, enum relay_type type);
 
-/* What was counted so far; nothing is ever set back. */
+/* The counts so far; none is ever set back. */
 struct relay_counts relay_count(struct relay *relay);
 /* Waits until a type has bitten `times` in all; false when it has not within `limit_us`. */
 bool relay_wait(struct relay *relay, enum relay_type type, int64_t times, int64_t limit_us);

@@ -48,15 +48,16 @@ struct relay_toxic {
     int64_t amount;
     int64_t jitter_us; /* RELAY_LATENCY's */
     /*
-     * What is met, in any case. PostgreSQL: the name of a prepared statement, the beginning of one
-     * without a name, or a part of plain SQL. Redis: a command; "EVAL" is EVALSHA and FCALL too,
-     * and RELAY_SWALLOW_REPLY of it is met by a reply that is no error.
+     * The text that a request must have, in upper or lower case. PostgreSQL: the name of a prepared
+     * statement, the beginning of one without a name, or a part of plain SQL. Redis: a command;
+     * "EVAL" stands for EVALSHA and FCALL too, and RELAY_SWALLOW_REPLY with it waits for a reply
+     * that is no error.
      *
-     * RELAY_SWALLOW_REPLY of "COMMIT", in capitals, is met by any reply that says that something
-     * was committed: by COMMIT itself, or by rows written outside a transaction.
+     * RELAY_SWALLOW_REPLY with "COMMIT", in capitals, matches any reply that says that something
+     * was committed: the reply to COMMIT itself, or to rows written outside a transaction.
      */
     const char *what;
-    /* Nor anything but what has this text in its first 1000 bytes; NULL: any. */
+    /* And a second text that it must have in its first 1000 bytes; NULL: none. */
     const char *containing;
     int64_t nth;      /* from now on; 0 and 1: the next */
     bool then_refuse; /* RELAY_REFUSE is set where it bites: nobody comes back behind it */

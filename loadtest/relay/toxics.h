@@ -12,7 +12,7 @@ struct toxic {
     bool on;
     int64_t amount, jitter_us;
     int64_t since_us;
-    /* Of what waits for a request or a reply. */
+    /* For the types that wait for a request or a reply. */
     char what[RELAY_TEXT_SIZE], containing[RELAY_TEXT_SIZE];
     int64_t left; /* so many more have to match, the last one is met */
     bool then_refuse;

@@ -1,9 +1,9 @@
 /*
- * What goes by in a connection, read as its protocol has it: where a request and where a reply
- * ends, what the request asks for, and whether the reply says that it was done.
+ * The bytes of a connection, read by its protocol: where a request and where a reply ends, what the
+ * request asks for, and whether the reply says that it was done.
  *
- * Bytes are fed as they come, in pieces of any size. What is not understood makes the whole
- * connection blind: it is told of no more messages.
+ * Bytes are fed as they come, in pieces of any size. Bytes that it cannot understand make the whole
+ * connection blind: it reports no more messages.
  */
 #ifndef SECKILL_LOADTEST_RELAY_WIRE_H
 #define SECKILL_LOADTEST_RELAY_WIRE_H

@@ -72,7 +72,8 @@ static bool list_history(const struct view *view, int64_t product, struct histor
     return history->count > 0;
 }
 
-/* What had begun by this moment; what had not ended by then may still take effect, or not. */
+/* The operations that had begun by this moment; one that had not ended by then may still take
+ * effect, or not. */
 static size_t cut(const struct history *history, int64_t at_us, struct exact_op *out)
 {
     size_t count = 0;

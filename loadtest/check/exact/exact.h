@@ -9,8 +9,8 @@
  * time since, or, where the database cannot say, never. Of operations that differ in their times
  * alone the one that ends first goes first, which loses no order and most of the search.
  *
- * It may give up: UNKNOWN is no yes. What is accepted and decided later (202) it does not try, for
- * a reservation that was given back is no operation of the ledger.
+ * It may give up: UNKNOWN is no yes. It does not try products with orders that were accepted first
+ * (202), for a reservation that was given back is no operation of the ledger.
  */
 #ifndef SECKILL_LOADTEST_CHECK_EXACT_H
 #define SECKILL_LOADTEST_CHECK_EXACT_H

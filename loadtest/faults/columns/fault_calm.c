@@ -1,7 +1,7 @@
 /*
- * Nothing is done: the column that the others are read against. Who is wrong here is wrong under
- * any fault, and shows nothing about it; a control of another column has to be right here, so that
- * it is the fault that breaks it there.
+ * Nothing is done: the column that the others are read against. A strategy that is wrong here is
+ * wrong under any fault, and shows nothing about it; a control of another column has to be right
+ * here, so that it is the fault that breaks it there.
  */
 #include "loadtest/faults/fault.h"
 

@@ -101,8 +101,8 @@ static int64_t overruns(const struct fault_trial *trial)
     return sum;
 }
 
-/* A lease has to have lapsed, and another to have sold beside its holder. Whoever has no lease lets
- * the others wait, as long as PostgreSQL lets him. */
+/* A lease has to have lapsed, and another to have sold beside its holder. A holder without a lease
+ * keeps the others waiting, as long as PostgreSQL lets it. */
 static bool did_it_bite(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
 {
     int64_t orders = 0, beside = 0, lapsed = overruns(trial), shortest_us = INT64_MAX;

@@ -1,8 +1,8 @@
 /*
  * The way to a backend fails, by a relay between the servers and it: the reply to a COMMIT is lost
  * after it was executed, or that of a command of Redis; PostgreSQL's replies are held up for longer
- * than an order's work may take; connections are reset. Who lost the reply does not know whether it
- * was done: the order's outcome has to be found out, never guessed.
+ * than an order's work may take; connections are reset. A server that lost the reply does not know
+ * whether the command was done: it has to find out the order's outcome, never guess it.
  */
 #include "loadtest/faults/fault.h"
 
