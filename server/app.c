@@ -30,7 +30,7 @@
 /* FLUSHER_SESSIONS: with fewer in all, every one is a worker's or a reader's. */
 enum { EXIT_BAD_START = 2, FLUSHER_SESSIONS = 8 };
 
-/* What has a row in GET /readyz has a gauge. */
+/* Each row of GET /readyz has a gauge. */
 struct gauge {
     const struct services *services; /* borrowed: app */
     char name[24];

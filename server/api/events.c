@@ -23,7 +23,7 @@
 #define WAIT_US (1 * CLOCK_US_PER_S)
 #define WORK_US (1 * CLOCK_US_PER_S)
 
-/* What is for sale, at one moment. */
+/* The products on sale at one moment. */
 struct list {
     struct product items[CATALOG_PAGE_MAX];
     int count;

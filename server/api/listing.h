@@ -1,5 +1,4 @@
-/* The registry in print, for whoever starts the server: of what is offered, in the registry's
- * order.
+/* The registry in print, in its own order, for the command line.
  */
 #ifndef SECKILL_API_LISTING_H
 #define SECKILL_API_LISTING_H
@@ -12,7 +11,7 @@ void listing_print_help(FILE *to); /* the end of --help: names and summaries */
  * summary. */
 void listing_print(FILE *to);
 
-/* What the table of docs/STRATEGIES.md is made from (scripts/strategy_tables.py). */
+/* The rows of the table in docs/STRATEGIES.md (scripts/strategy_tables.py). */
 void listing_print_markdown(FILE *to);
 
 #endif

@@ -2,8 +2,8 @@
  * Payments: a pending order becomes confirmed, if its hold is not over.
  *
  * No strategy takes part: the units were taken when the order was written, so one statement on its
- * row is all of it, and PostgreSQL's clock decides. Whoever ends the hold by the time does so by
- * the same row (sale/purchase_cancel.h), so a payment and the end of the hold never both win.
+ * row is all of it, and PostgreSQL's clock decides. The sweeper ends the hold by the same row
+ * (sale/purchase_cancel.h), so a payment and the end of the hold never both win.
  *
  * Failure modes:
  * - Somebody is ending the order at this moment, or it is queued: it is tried again, as long as an

@@ -1,4 +1,4 @@
-/* What is served, for http_create. */
+/* The routes, for http_create. */
 #ifndef SECKILL_API_ROUTES_H
 #define SECKILL_API_ROUTES_H
 

@@ -1,4 +1,5 @@
-/* What every order has, whoever asks for it: the strategy, its body, the key and the two times. */
+/* The part that every call with an order shares: the strategy, its body, the key and the two
+ * times. */
 #ifndef SECKILL_API_SUBMISSION_H
 #define SECKILL_API_SUBMISSION_H
 

@@ -2,8 +2,9 @@
  * Errors: a code to act on and a text to read.
  *
  * Functions that can fail return bool or an enum and take `struct error *` last (never NULL).
- * Whoever cannot handle an error prefixes it with what it was doing and passes it up; whoever
- * handles it logs it once. Business outcomes (sold out, busy) are not errors: see order/order.h.
+ * A caller that cannot handle an error prefixes it with what it was doing and passes it up; the one
+ * that handles it logs it once. Business outcomes (sold out, busy) are not errors: see
+ * order/order.h.
  *
  * Thread rule: a struct error belongs to the thread that fills it.
  */

@@ -3,10 +3,10 @@
  * not mix.
  *
  * Repeats are counted in a small table, keyed by the format string: a slot is one format's current
- * second. When the second is over the slot's next caller, or whoever logs anything, or the end of
- * the process, writes how many were left out, behind the last line that was not. A table full of
- * busy slots limits nothing: better too many lines than the wrong ones missing. The mutex guards
- * the table alone; nothing is written while it is held.
+ * second. When the second is over, the next line of any format, or the end of the process, writes
+ * how many were left out, behind the last line that was not. A table full of busy slots limits
+ * nothing: better too many lines than the wrong ones missing. The mutex guards the table alone;
+ * nothing is written while it is held.
  */
 #include "base/log.h"
 

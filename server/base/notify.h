@@ -1,7 +1,6 @@
 /*
- * Telling systemd, or whoever else waits for the start, how the process is: sd_notify(3)'s protocol
- * without its library. Where the environment names no NOTIFY_SOCKET nobody waits, and nothing is
- * sent.
+ * Tells systemd, or another service manager, how the process is: sd_notify(3)'s protocol without
+ * its library. Where the environment names no NOTIFY_SOCKET nobody waits, and nothing is sent.
  */
 #ifndef SECKILL_BASE_NOTIFY_H
 #define SECKILL_BASE_NOTIFY_H

@@ -35,7 +35,7 @@ struct background {
     struct error last;    /* what was logged, so that a dead backend is not logged twice a second */
     bool purge_fails;     /* that was logged, too */
     int64_t purge_rows;   /* most of a piece: fewer where these took too long */
-    char told[TOLD_SIZE]; /* to who manages the process */
+    char told[TOLD_SIZE]; /* to the service manager */
     void *with[BACKEND_COUNT]; /* owned: a session of each other backend that is probed */
     int first;                 /* of their nodes: which is asked first the next time */
     pthread_t thread;

@@ -10,8 +10,8 @@
 
 struct pg;
 
-/* By what a task may wait for: a look-up waits for no lock; an admin call may wait for a product's
- * row, or take long; a page of metrics waits for no backend. */
+/* A task's kind says for what it may wait: a look-up waits for no lock; an admin call may wait for
+ * a product's row, or take long; a page of metrics waits for no backend. */
 enum task_kind { TASK_LOOKUP, TASK_ADMIN, TASK_METRICS, TASK_KIND_COUNT };
 
 /* Those of a kind take turns, so that many of one sort keep no other waiting. QUICK is what the

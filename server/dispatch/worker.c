@@ -2,7 +2,7 @@
  * What a worker does: it takes a batch from its lane, drives the lane's strategy over it, and
  * between two batches looks whether another lane needs it more.
  *
- * Who comes to a lane that has orders and no free worker, in this order:
+ * A lane that has orders and no free worker gets, in this order:
  * 1. an idle worker of the lane (lane.c wakes it);
  * 2. a new worker, while permits last and PostgreSQL allows another session (hire);
  * 3. an idle worker of another lane, which steals the work (steal_work);

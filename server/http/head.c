@@ -3,10 +3,10 @@
  *
  * Memory. The first half of the pool is the buffer that it reads into; the head stays there, and
  * what follows it is read behind it: the body in pieces, and then whatever the client has sent
- * ahead. From the end of the pool comes an entry for each field. What is left between the two is
- * where the reply's head is built, at the very end. When that does not fit, the connection is
- * closed without a byte, and the order is committed. So all of it is reckoned up before anything is
- * done. libmicrohttpd itself refuses (414, 431) only what it cannot even read.
+ * ahead. From the end of the pool comes an entry for each field. The reply's head is built last, in
+ * the room between the two. When that does not fit, the connection is closed without a byte, and
+ * the order is committed. So all of it is reckoned up before anything is done. libmicrohttpd itself
+ * refuses (414, 431) only what it cannot even read.
  *
  * A buffer that is full is enlarged: in 0.9.75 by 187 bytes, in 1.0 by an eighth of what is free.
  * That is half of the pool at most, less the entries that are there already, and the fields of
@@ -17,21 +17,24 @@
  * nobody: so an empty Cookie of ours comes first, and the query is cut off. 1.0.1 would also crash
  * at a long head that ends with a parameter without a value.
  *
- * Content. 0.9.75 ends a field's value at a NUL, so that two values become one; it unfolds fields,
- * and takes a lone LF for a line's end. 1.0 refuses all of that. Both leave the head where it was
- * read and write NULs over the ends of names, values and lines: what stands between the end of one
- * part and the beginning of the next says whether anything was passed over. What 0.9.75 has
- * written NULs over cannot be told from a CRLF: a lone LF beside a NUL, or as the empty line behind
- * a NUL and a CRLF, and one beside a line that is nothing but a colon, at which it ends the head.
- * Nor is it known what stood in a line before the request's that began with a NUL: it takes that
- * for an empty one.
+ * A head that another server would read otherwise:
  *
- * Answers. Both versions answer by themselves where HTTP/1.1 names no Host, or a Content-Length is
- * no number, 0.9.75 with its head twice; to it a blank behind the number is part of it. The fields
- * that they look at are the first of their names: so a Host of ours is put before the request's
- * fields, and a length where the request's is none, with which it is refused here. Blanks are moved
- * before the number. A head that comes in pieces is not looked through: there libmicrohttpd does as
- * it does.
+ *   in the head                 0.9.75                   1.0      here
+ *   a NUL in a field's value    ends the value           refuses  refused
+ *   a folded field              unfolds it               refuses  refused
+ *   a lone LF                   ends the line            refuses  refused, but see below
+ *   HTTP/1.1 without a Host     answers, the head twice  answers  a Host of ours comes first
+ *   a length that is no number  answers, the head twice  answers  one of ours first; refused
+ *   a blank behind the length   calls it no number                the blank goes before it
+ *
+ * Both versions leave the head where it was read and write NULs over the ends of names, values and
+ * lines: so the bytes between one part and the next show whether anything was passed over. Under
+ * the NULs of 0.9.75 a lone LF looks like a CRLF beside a NUL, as the empty line behind a NUL and a
+ * CRLF, and beside a line that is nothing but a colon, at which 0.9.75 ends the head. A line before
+ * the request's that begins with a NUL is an empty one to 0.9.75, and is not seen either.
+ *
+ * Both look at the first field of a name: so our Host and length are put before the request's
+ * fields. A head that comes in pieces is not looked through: there libmicrohttpd does as it does.
  */
 #include "http/head.h"
 
@@ -68,7 +71,7 @@ bool head_too_large(struct problem *problem)
                        "The header fields are too long or too many; 8 KiB and 100 are served.");
 }
 
-/* What is planted is known by the addresses of its names. */
+/* Our planted fields are known by the addresses of their names. */
 static const char host_name[] = "Host";
 static const char length_name[] = "Content-Length";
 static const char cookie_name[] = "Cookie";

@@ -51,11 +51,11 @@ struct call {
     enum order_outcome missing; /* what CATALOG_NOT_FOUND means here */
     bool refused;               /* dispatch would not take it: `work` has not run */
     enum catalog_result result;
-    /* What is HELD or QUEUED is tried again until then; the caller may say another time. */
+    /* A result HELD or QUEUED is tried again until then; the caller may say another time. */
     int64_t again_until_us;
-    bool unsettled; /* a COMMIT of it was lost: what is UNKNOWN is tried again, too */
+    bool unsettled; /* a COMMIT of it was lost: a result UNKNOWN is tried again, too */
 
-    /* What is asked; each kind of call uses its own few. */
+    /* The arguments; each kind of call uses its own few. */
     struct uuid order_id;
     bool has_order_id;
     int64_t id;

@@ -4,15 +4,15 @@
  * All of them are told the same. While somebody listens, a source is asked every STREAM_TICK_US for
  * what has changed since it was last asked: once for all of them, and for everything there is where
  * somebody has missed something or has just come. Nothing is kept for a slow client: while it still
- * reads one message it misses the others, and gets everything when it is done; who takes longer
- * than STREAM_SLOW_US over one is dropped, and the kernel holds little for it. Who has left is
- * noticed at the next tick. Who was told nothing for STREAM_QUIET_US gets a comment, so that
- * proxies do not take the connection for a dead one.
+ * reads one message it misses the others, and gets everything when it is done; if it takes longer
+ * than STREAM_SLOW_US over one it is dropped, and the kernel holds little for it. A client that has
+ * left is noticed at the next tick. A stream without a message for STREAM_QUIET_US gets a comment,
+ * so that proxies do not take the connection for a dead one.
  *
  * The edge's thread owns all of it. A drain ends the streams and waits for none.
  *
- * Failure modes: the source cannot tell: its listeners' streams end, and whoever wants to knows
- * why when he asks otherwise. No memory for a message: the same.
+ * Failure modes: the source cannot tell: its listeners' streams end, and other calls tell them why.
+ * No memory for a message: the same.
  */
 #ifndef SECKILL_HTTP_STREAM_H
 #define SECKILL_HTTP_STREAM_H

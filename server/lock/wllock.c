@@ -1,6 +1,6 @@
 /*
  * wllock's RedisLock: SETNX and PEXPIRE in one script with an empty value, tried again at once
- * without a pause for half of the time that is left; DEL, whoever owns it by then.
+ * without a pause for half of the time that is left; DEL, without a look at the owner.
  *
  * Kept with its defects (docs/ARTICLES.md numbers them): no owner (W1), no renewal and no fence
  * (W2), a budget that rounds to 0 and then means for ever (W3), half of the time unused (W4), a

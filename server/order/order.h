@@ -142,7 +142,7 @@ struct product_version {
 struct order {
     struct order *next; /* the list it stands in now */
 
-    /* What was asked; the edge sets it, nobody changes it. */
+    /* The request; the edge sets it, nobody changes it. */
     enum order_kind kind;
     enum order_body body;
     enum order_flush flush;

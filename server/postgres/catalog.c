@@ -212,7 +212,7 @@ enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_
     return status == PG_OK ? commit(pg, until_us, error) : undo(pg, status, until_us, error);
 }
 
-/* What was read of a product whose commits may be undone is answered once it is flushed. */
+/* An answer about a product whose commits may be undone waits until they are flushed. */
 static enum catalog_result flush_early(struct pg *pg, bool early, int64_t until_us,
                                        struct error *error)
 {

@@ -105,9 +105,10 @@ enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t 
 enum catalog_result catalog_order_settle(struct pg *pg, const struct uuid *id, int64_t wait_ms,
                                          int64_t until_us, struct error *error);
 /* A payment: of a pending order whose hold is not over, by PostgreSQL's clock. `out` is the order
- * as it is after it, whoever has done it: paid where it is confirmed, too late where it is pending.
- * It waits `wait_ms` for somebody who ends the order: CATALOG_HELD. Where the order is queued
- * nothing is done: CATALOG_QUEUED. CATALOG_UNKNOWN: asked again, once it is settled, it tells. */
+ * as it is then, by this payment or by an earlier one: paid where it is confirmed, too late where
+ * it is pending. It waits `wait_ms` for somebody who ends the order: CATALOG_HELD. Where the order
+ * is queued nothing is done: CATALOG_QUEUED. CATALOG_UNKNOWN: asked again, once it is settled, it
+ * tells. */
 enum catalog_result catalog_order_pay(struct pg *pg, const struct uuid *id, int64_t wait_ms,
                                       int64_t until_us, struct order_record *out,
                                       struct error *error);

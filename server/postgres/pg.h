@@ -62,10 +62,10 @@ struct store_limits {
     int64_t idle_in_transaction_ms; /* frees the rows that a frozen client holds */
 };
 
-/* Where the tables are, and who makes them. */
+/* The schema of the tables. */
 struct store_schema {
     const char *name; /* borrowed by the store */
-    bool fixed;       /* they are made and changed by somebody else */
+    bool fixed;       /* its tables are made and changed by somebody else */
 };
 
 /* Parses the conninfo; connects to nothing. */

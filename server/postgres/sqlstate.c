@@ -1,10 +1,10 @@
-/* What PostgreSQL's error codes mean to whoever runs a statement: the one place that knows them
- * (PostgreSQL documentation, appendix A). A table by prefix; the longer ones come first.
+/* From PostgreSQL's error codes to a statement's status: the one place that knows them (PostgreSQL
+ * documentation, appendix A). A table by prefix; the longer ones come first.
  *
  * 22P02 is the statements' own word (sql/statements.sql): parameters are binary, there is no text
- * to convert. Only what is listed as UNIQUE, BUG or REFUSED is the fault of a row. What is not in
- * the table speaks of the server: 25006 (read-only), 42xxx (the schema or the privileges are not
- * there), 53xxx (disk, memory, connections), 54xxx, 55xxx, 57014 (cancelled), 58xxx, XXxxx. */
+ * to convert. Only what is listed as UNIQUE, BUG or REFUSED is the fault of a row. A code that is
+ * not in the table is about the server: 25006 (read-only), 42xxx (the schema or the privileges are
+ * not there), 53xxx (disk, memory, connections), 54xxx, 55xxx, 57014 (cancelled), 58xxx, XXxxx. */
 #include "postgres/pg_internal.h"
 
 #include <string.h>

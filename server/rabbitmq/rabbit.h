@@ -50,7 +50,7 @@ const struct error *rabbit_error(const struct rabbit *rabbit);
 bool rabbit_declare(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue);
 
 /* From now on rabbit_receive brings the queue's messages; where that fails /readyz says why. Those
- * of a work queue come again, to whoever consumes it then, until they are acknowledged. */
+ * of a work queue come again, to the consumer that it has then, until they are acknowledged. */
 bool rabbit_consume(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue);
 enum rabbit_result rabbit_receive(struct rabbit *rabbit, int64_t until_us,
                                   struct rabbit_message *out);

@@ -62,7 +62,7 @@ static void rabbit_end(void *opened)
     free(rabbit);
 }
 
-/* For who sells: nothing is begun that could not be sent. */
+/* Before a sale: no order is begun that could not be sent. */
 static bool rabbit_make_sure(void *session, int64_t until_us, struct error *error)
 {
     struct rabbit *rabbit = session;

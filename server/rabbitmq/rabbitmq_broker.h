@@ -1,8 +1,9 @@
 /*
  * The broker, as all sessions of it see it: where it is, and what is wrong with it.
  *
- * A broker in alarm (memory, disk) stops reading from who publishes, and says so. The probe asks by
- * a message that belongs to no queue; while there is an alarm nobody may begin to sell through it.
+ * A broker in alarm (memory, disk) stops reading from its publishers, and says so. The probe asks
+ * by a message that belongs to no queue; while there is an alarm nobody may begin to sell through
+ * it.
  */
 #ifndef SECKILL_RABBITMQ_RABBITMQ_BROKER_H
 #define SECKILL_RABBITMQ_RABBITMQ_BROKER_H

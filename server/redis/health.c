@@ -17,8 +17,8 @@
 
 #define SCRIPT_FAILED "ERR Error running script"
 
-/* Errors of a server that will not do it, now or ever. What is wrong with one command alone (ERR,
- * WRONGTYPE, NOSCRIPT, BUSYGROUP …) is not among them. */
+/* Errors of a server that will not do it, now or ever. Errors of one command alone (ERR, WRONGTYPE,
+ * NOSCRIPT, BUSYGROUP …) are not among them. */
 static const char *const refusals[] = {
     "READONLY",    "MISCONF",  "NOAUTH",     "WRONGPASS",  "NOPERM", "LOADING",
     "OOM",         "BUSY",     "MASTERDOWN", "NOREPLICAS", "MOVED",  "ASK",

@@ -1,5 +1,5 @@
 /*
- * What is said on a session with Redis (redis_open.c opens it).
+ * Calls on a session with Redis (redis_open.c opens it).
  *
  * hiredis formats commands and parses replies; the waiting is ours, so that one absolute deadline
  * bounds a call however many reads and writes it takes: the context is non-blocking, and poll(2)

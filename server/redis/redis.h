@@ -65,7 +65,7 @@ enum redis_server_flaw {
 };
 int redis_server_version(const struct redis_server *server);
 unsigned redis_server_flaws(const struct redis_server *server);
-/* What is wrong with it for a lock's keys; "": nothing. */
+/* Why a lock's keys may be lost in it; "": they may not. */
 const char *redis_server_lock_flaw(const struct redis_server *server);
 void redis_server_note(struct redis_server *server, int version, unsigned flaws);
 /* A node of a Redis Cluster, which has a part of the keys alone. Any thread, no I/O; false while

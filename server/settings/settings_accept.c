@@ -1,6 +1,6 @@
 /*
  * Whether a text may be a setting's value: its form, as far as that can be said without a look at
- * the world. What has the right form and is wrong all the same shows when it is used.
+ * the world. A wrong value of the right form is found when it is used.
  */
 #include "settings/settings_accept.h"
 

@@ -4,7 +4,7 @@
  * While the worker commits, orders queue up; up to 500 of them, of any products, are the next
  * batch. No timer delays anybody. Orders of one product alone are one statement, if that fits them.
  * Else combine.c locks the products' rows in id order in a statement of its own, decides in arrival
- * order, whoever fits, limits and keys checked, and writes all of them at once; each buyer gets
+ * order whether each fits, limits and keys checked, and writes all of them at once; each buyer gets
  * their own 201, after the COMMIT.
  *
  * It cannot oversell: the rows are locked before they are read, until the commit, so it is

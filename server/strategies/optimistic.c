@@ -15,7 +15,8 @@
 #include "sale/purchase_write.h"
 #include "strategies/strategies.h"
 
-/* One statement is all of it. Who gives up on the row soon would leave its commit in doubt. */
+/* One statement writes the order and commits. An order with wait_ms=0 does not: its wait for the
+ * row ends so soon that the commit would be in doubt. */
 static bool writes_at_once(const struct order *order, const struct product_row *row)
 {
     return !order->key[0] && !order->hold_until_us && !order->no_wait &&

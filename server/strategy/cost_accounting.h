@@ -5,8 +5,8 @@
  * batch, it charges what it has counted since its last charge to the strategy of the batch and to
  * one outcome: a batch that sold anything is charged to "committed", because the orders that it
  * refused cost next to nothing; a batch that only refused is charged to "refused". The costs of an
- * outcome divided by its orders are therefore the cost of one order. What is counted between two
- * batches (a lock acquired, a poll that found nothing) is part of the next charge.
+ * outcome divided by its orders are therefore the cost of one order. Costs between two batches (a
+ * lock acquired, a poll that found nothing) are part of the next charge.
  */
 #ifndef SECKILL_STRATEGY_COST_ACCOUNTING_H
 #define SECKILL_STRATEGY_COST_ACCOUNTING_H

@@ -102,7 +102,7 @@ struct option_line {
     char *(*environment)(const char *); /* looks a variable up */
 };
 
-/* What was said, so that a command can refuse what does not belong together. */
+/* The given options, so that a command can refuse those that do not belong together. */
 struct option_given {
     const char *flags[64]; /* each once; one that takes all of its texts, for each of them */
     const char *texts[64]; /* the last that was said */

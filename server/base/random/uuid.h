@@ -16,7 +16,7 @@ struct uuid {
 struct uuid uuid_v7(int64_t wall_us);
 /* One of a group that is made at once: its last 48 bits are the group's number, those before are
  * `index`, less than UUID_GROUP_MAX (RFC 9562 §6.4 lets what tells makers apart stand in place of
- * random bits). So who has the id knows the group; and who has one id knows most of the others. */
+ * random bits). So the group can be read from an id; and one id tells most of the others. */
 enum { UUID_GROUP_MAX = 1 << 14, UUID_GROUP_BITS = 48 };
 struct uuid uuid_v7_of_group(int64_t wall_us, uint64_t group, unsigned index);
 /* In the id's text, the group's part; it goes to the end. */

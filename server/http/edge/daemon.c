@@ -16,8 +16,8 @@
  * Failure modes: dispatch refuses a task: its request is answered as refused. No memory or no
  * descriptor for a connection: accept.c.
  *
- * What is done here, and in the files below, around libmicrohttpd (docs/design/edge.md says why),
- * and the test that shows what it is for:
+ * Work around libmicrohttpd, here and in the files below (docs/design/edge.md says why), each with
+ * the test that needs it:
  *
  *   a loop of our own          daemon.c       http/test_crowd.c, exactly_so_many_at_once…: its own
  *                                             loop stalls when exactly n * 128 sockets are ready

@@ -1,4 +1,4 @@
-/* What the edge knows of its streams, and who tells them (http/stream.h has the rules). */
+/* The edge's streams, and the source of their messages (http/stream.h has the rules). */
 #ifndef SECKILL_HTTP_EDGE_STREAMS_H
 #define SECKILL_HTTP_EDGE_STREAMS_H
 
@@ -14,7 +14,7 @@ struct stream_news {
     bool all_need_whole;
 };
 
-/* Who is asked. `ask` has a task made and answers by streams_tell, always, later. */
+/* `ask` has a task made, which always answers, later, by streams_tell. */
 struct stream_source {
     void (*ask)(void *context, bool whole);
     void (*destroy)(void *context);

@@ -1,4 +1,5 @@
-/* Who may make admin calls: whoever holds the token, or loopback clients where none is set. */
+/* The right to make admin calls: a client with the token has it, or a loopback client where none is
+ * set. */
 #ifndef SECKILL_HTTP_READER_AUTH_H
 #define SECKILL_HTTP_READER_AUTH_H
 

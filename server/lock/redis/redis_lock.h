@@ -26,8 +26,8 @@ enum lock_result redis_lock_attempt(struct lock_client *client, const struct lea
 enum lock_result redis_lock_result(struct lock_client *client, const struct lease *lease,
                                    enum redis_status status, bool owned);
 
-/* DEL, whoever owns it. NOT_OWNER when there was nothing to delete; the next holder's lock is
- * deleted and called RELEASED. */
+/* DEL, without a look at the owner. NOT_OWNER when there was nothing to delete; the next holder's
+ * lock is deleted and called RELEASED. */
 enum lock_release redis_lock_delete(struct lock_client *client, struct lease *lease,
                                     int64_t until_us);
 

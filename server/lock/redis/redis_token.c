@@ -3,8 +3,8 @@
  * "Distributed Locks with Redis").
  *
  * Nobody deletes another's lock. A request whose answer was lost is taken back on a new session, so
- * it costs the others nothing. What is left is every lease's own limit: a holder paused past its
- * end still writes, and only a fence in the database refuses it.
+ * it costs the others nothing. One limit stays, as with every lease: a holder paused past its end
+ * still writes, and only a fence in the database refuses it.
  */
 #include "base/clock.h"
 #include "lock/redis/redis_lock.h"

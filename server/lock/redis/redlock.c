@@ -3,8 +3,8 @@
  * majority is (Redis documentation, "Distributed Locks with Redis").
  *
  * The nodes are asked one after the other, each for a fraction of the lease, so that one that hangs
- * does not eat it. What has passed since the first request, and what the nodes' clocks may differ
- * by, is taken off the lease: a majority that came too late is none. An attempt that fails is taken
+ * does not eat it. The time since the first request, and the drift that the nodes' clocks may have,
+ * is taken off the lease: a majority that came too late is none. An attempt that fails is taken
  * back everywhere, also where the answer was lost, and tried again after a random pause.
  *
  * How it fails: a minority of nodes may be away and nobody notices; without a majority the store

@@ -21,7 +21,7 @@ struct hosts {
     struct host_address reached;
 };
 
-/* What is set unless the conninfo says otherwise: a host that is gone without a word is noticed
+/* Defaults, unless the conninfo says otherwise: a host that is gone without a word is noticed
  * within half a minute on an idle session, and within ten seconds where something was sent. */
 static const struct {
     const char *key, *value;

@@ -1,21 +1,20 @@
 /*
- * What a session sets for itself, and where a pooler keeps it from doing so.
+ * The settings that a session makes for itself, and poolers, which lend one server session to many.
  *
  * Directly connected, the settings are those of the session: one statement when it is opened. A
- * pooler lends each transaction a server session that others use next, so what is set for the
- * session would stay behind in it. Behind one the same statement travels in front of each
- * transaction, or of the statement that is one by itself, and sets for that transaction alone.
+ * pooler lends each transaction a server session that other clients use next, so a session's
+ * settings would stay behind in it. Behind a pooler the same statement is sent before each
+ * transaction, or before a statement that is one by itself, and sets for that transaction alone.
  *
  * How a pooler is recognised: PostgreSQL tells a client the process that serves it, for cancel
  * requests. A pooler tells a number of its own, because the process changes. The first statement
- * compares the two where it runs, and sets nothing when they differ. A proxy that passes bytes on
- * is none, and changes nothing.
+ * compares the two in the server, and sets nothing when they differ. A proxy that only passes bytes
+ * on is no pooler, and changes nothing.
  *
  * Named statements: PgBouncer keeps them apart from 1.21 on, with max_prepared_statements above 0,
- * and then the server session has the statement under another name. One that has it under the name
- * that it was sent with does not keep them apart: a statement would be missing, or be somebody
- * else's. Pooling by sessions looks the same, and cannot be told from that by what is asked in one
- * transaction.
+ * and then the server session has the statement under another name. Where it has the client's name,
+ * they are not kept apart: a statement would be missing, or be another client's. Pooling by
+ * sessions looks the same, and one transaction cannot tell the two.
  *
  * Failure modes:
  * - Named statements are not kept apart: the session is refused, and store_trouble says so until

@@ -1,6 +1,6 @@
 /*
- * What makes the tables, as one statement: the server runs it (schema.c), and --print-schema prints
- * it for whoever owns the database.
+ * The tables' DDL, as one statement: the server runs it (schema.c), and --print-schema prints it
+ * for the database's owner.
  *
  * It makes what is missing, the schema too, from whatever version it finds, and changes nothing
  * where nothing is missing; it is one transaction, and instances and people who run it at once wait

@@ -1,4 +1,4 @@
-/* What is known of the database as a whole: cached, for any thread, without I/O. */
+/* The state of the database as a whole: cached, for any thread, without I/O. */
 #include "postgres/pg_internal.h"
 
 #include "base/clock.h"

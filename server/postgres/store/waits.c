@@ -13,8 +13,8 @@
  * Behind a pooler it is one of the settings that travel with each transaction (session_setup.c).
  *
  * A commit that does not wait for the log lets go of its locks at once (early release), and a
- * crash may undo it until a later commit has waited. Who answers by what such a commit has written
- * waits for that (sale/flusher.h), or asks (pg_flush_reads).
+ * crash may undo it until a later commit has waited. An answer that rests on the rows of such a
+ * commit waits for that (sale/flusher.h), or asks for it (pg_flush_reads).
  *
  * Failure modes:
  * - The wait ends early, because its limit was rounded down: the caller begins again while there is
@@ -35,7 +35,7 @@
 /* NEAR: a limit so much shorter than what is left is kept. */
 enum { LEAST_MS = 1, NEAR = 16 };
 
-/* What is left of the time, in round figures: 1, 2, 5, 10, 20, 50 … ms. 0: there is no bound. */
+/* The time that is left, in round figures: 1, 2, 5, 10, 20, 50 … ms. 0: there is no bound. */
 static int64_t round_down(int64_t left_ms)
 {
     static const int steps[] = {2, 5, 10};

@@ -11,7 +11,7 @@
  * It cannot oversell, whatever Redis says: the writer takes stock with a guarded statement under
  * the row's lock. A Redis that is wrong costs 202s that end `failed`, and the mirror is unloaded.
  * What it loses that was not written yet is lost, and said (stock_lost.h); hence no promise F. A
- * writer that dies between COMMIT and XACK leaves its entries to another, who finds the orders.
+ * writer that dies between COMMIT and XACK leaves its entries to another, which finds the orders.
  *
  * A refusal costs less than a sale: stock_flag.h answers "sold out" without a lane for 20 ms after
  * a script has said so. A restock or a cancel goes to PostgreSQL first, corrects the mirror (which
@@ -57,7 +57,7 @@ static bool change(struct session *session, struct order *order,
     bool changed = change_row(session, order);
     if (!changed && !may_have_changed(&link, order))
         return false;
-    /* Whoever loads the mirror waits for the row, and so for a commit that is not settled. */
+    /* A load of the mirror waits for the row, and so for a commit that is not settled. */
     if (!changed)
         *generation = '\0';
     if (stock_mirror_correct(&link, order->product_id, generation, order->quantity,

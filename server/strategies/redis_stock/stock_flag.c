@@ -22,7 +22,7 @@ static struct stock_flag_slot *slot_of(struct stock_flag *flag, int64_t product_
     return &flag->slots[(uint64_t)product_id % STOCK_FLAG_SLOTS];
 }
 
-/* Holds the mutex. Whoever had the slot is forgotten. */
+/* Holds the mutex. Another product in the slot is forgotten. */
 static struct stock_flag_slot *take_slot(struct stock_flag *flag, int64_t product_id)
 {
     struct stock_flag_slot *slot = slot_of(flag, product_id);

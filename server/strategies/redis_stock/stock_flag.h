@@ -2,10 +2,10 @@
  * What this instance remembers of products sold by redis-stock: the epoch of their rows, and the
  * sold-out flag.
  *
- * The epoch is what the script is told, so that it sells nothing of a sale that a PUT has ended. A
- * PUT replaces the mirror; one that could not reach Redis has left the old sale's there. Whoever
- * could not be reached then has lost its sessions. So an epoch is known only as long as no session
- * with Redis is newer than the look at the row: after that it is read again.
+ * The script gets the epoch, so that it sells nothing of a sale that a PUT has ended. A PUT
+ * replaces the mirror; where it cannot reach Redis the old sale's mirror stays. A Redis that was
+ * out of reach for the PUT has lost this instance's sessions too. So an epoch is known only as long
+ * as no session with Redis is newer than the look at the row: after that it is read again.
  *
  * The flag refuses orders without a lane or a round trip. It is a lease: a script that found
  * nothing left sets it for STOCK_LEASE_US from the moment the script was sent, and only another

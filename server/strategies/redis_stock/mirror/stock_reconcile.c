@@ -74,7 +74,8 @@ bool stock_reconcile_agrees(struct stock_link *link, int64_t product_id)
 }
 
 /* Too high, it seems, while something is reserved: some of it may be committed by a writer that has
- * died since. What has no row counts; if more was reserved meanwhile, the next round looks again.
+ * died since. Only orders without a row count as reserved; if more was reserved meanwhile, the next
+ * round looks again.
  */
 static enum stock_result subtract_decided(struct stock_link *link, int64_t product_id,
                                           struct finding *out)

@@ -2,13 +2,13 @@
  * Waiting orders: answered with 202, reserved in Redis, not decided in PostgreSQL.
  *
  * They stand in the stream that carries them to the writer: an entry is one batch of one product,
- * its fields are product, epoch and orders, a line "ID USER QUANTITY CREATED[:HOLD] KEY" each; who
- * does not say how long it may wait to be paid has no hold there. The ids of a batch are of one
- * group (uuid.h), and the hash "waiting" says of a group which entry it is, and has its orders once
- * more; so GET /orders/ID finds the order, from every instance, and an entry that the stream has
- * lost is put back (stock_waiting_restore). Of an entry whose orders were not all decided at once
- * "partly" names those that were. Lines are parsed strictly, because anybody may write into a
- * Redis: one that is malformed is no order.
+ * its fields are product, epoch and orders, a line "ID USER QUANTITY CREATED[:HOLD] KEY" each; HOLD
+ * is missing where the order does not say how long it may wait to be paid. The ids of a batch are
+ * of one group (uuid.h), and the hash "waiting" has, for each group, the entry's id and the orders
+ * once more; so GET /orders/ID finds the order, from every instance, and an entry that the stream
+ * has lost is put back (stock_waiting_restore). Where only some orders of an entry have been
+ * decided, "partly" names them. Lines are parsed strictly, because anybody may write into a Redis:
+ * one that is malformed is no order.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_WAITING_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_WAITING_H
