@@ -1,7 +1,7 @@
 /*
  * How far a run is: the line that is rewritten on a terminal, "3 of 100, 12 min left: conditional,
- * 1 instance, round 1, speed: 3 s, 4260 answers/s". What is left is taken from the phases that are
- * over.
+ * 1 instance, round 1, speed: 3 s, 4260 answers/s". The time left is reckoned from the phases that
+ * are over.
  */
 #ifndef SECKILL_LOADTEST_COMMANDS_PROGRESS_H
 #define SECKILL_LOADTEST_COMMANDS_PROGRESS_H

@@ -36,7 +36,7 @@ static bool begin_sale(const struct harness *harness, struct json_lines *writer,
     return true;
 }
 
-/* For whoever finds the file one day. */
+/* So that the ledger says by itself how it was made. */
 static void note_settings(const struct harness *harness, const struct record_options *own,
                           struct json_lines *writer)
 {

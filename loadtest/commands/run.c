@@ -241,7 +241,7 @@ static void forget_the_interrupted(struct run *run)
     results->count = kept;
 }
 
-/* What is wrong on the command line is said before anything is started. */
+/* Mistakes on the command line are reported before anything is started. */
 static bool begin(struct run *run, struct error *error)
 {
     const struct run_options *options = run->options;

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a hundred buyers: who looks first, and of them who looks once more; who presses twice at once,
- * who asks again with the same key, who comes back for more. */
+/* Of a hundred buyers, how many look first, and how many of those look once more; how many press
+ * twice at once, repeat with the same key, and come back for more. */
 enum { LOOK = 40, LOOK_AGAIN = 50, PRESS_TWICE = 5, REPEAT = 10, COME_BACK = 5 };
 
 static void take_key(struct buyer *buyer)

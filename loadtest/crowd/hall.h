@@ -1,7 +1,7 @@
 /*
- * What is sold in a great sale of many nights: how many tickets each night has, and how many its
- * buyers were told that they had got. The rows have the last word (judge/); this is what the crowd
- * knows, and what is shown while the hall empties.
+ * A great sale of many nights: how many tickets each night has, and how many its buyers were told
+ * that they had got. The rows have the last word (judge/); this is what the crowd knows, and what
+ * is shown while the hall empties.
  */
 #ifndef SECKILL_LOADTEST_CROWD_HALL_H
 #define SECKILL_LOADTEST_CROWD_HALL_H

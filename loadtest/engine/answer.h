@@ -21,8 +21,8 @@ struct answer {
 /* `out` is set with ANSWER_WHOLE. */
 enum answer_state answer_read(const char *bytes, size_t used, struct answer *out);
 
-/* Of an order, and of a problem; "": it has none. What is longer is cut off, and an id then still
- * longer than any. */
+/* Of an order, and of a problem; "": it has none. Longer values are cut off; a cut id is still
+ * longer than any real one. */
 enum { ANSWER_ID_SIZE = 64, ANSWER_WORD_SIZE = 32 };
 struct answer_fields {
     char id[ANSWER_ID_SIZE], order_id[ANSWER_ID_SIZE];

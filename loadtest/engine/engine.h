@@ -65,7 +65,8 @@ struct engine_plan {
     int64_t limit_us; /* for an answer; 0: ENGINE_ANSWER_LIMIT_US */
 };
 
-/* False: it could not be done, or was interrupted. What is under way then is not told. */
+/* False: it could not be done, or was interrupted. Requests under way then are not reported to the
+ * behaviour. */
 bool engine_run(const struct engine_plan *plan, struct error *error);
 
 /* For a wire: a request is over, with an answer or without (status 0). */

@@ -6,7 +6,7 @@
 #include "loadtest/engine/http_request.h"
 #include "loadtest/ledger/ledger.h"
 
-/* What is the same in every request. */
+/* The same in every request. */
 struct exchange {
     const char *query; /* borrowed: what stands behind "strategy=NAME", as "&wait_ms=5" */
     const char *token; /* borrowed; "": none */

@@ -14,7 +14,7 @@ struct json_lines *ledger_create(const char *path, int64_t seed, struct error *e
 void ledger_write_product(struct json_lines *writer, const struct ledger_product *product);
 void ledger_write_begin(struct json_lines *writer, const struct ledger_op *op);
 void ledger_write_end(struct json_lines *writer, const struct ledger_op *op);
-/* What was done to the servers meanwhile, or anything else that a reader should know. */
+/* A note for the ledger's reader, as of a fault that met the servers. */
 void ledger_write_note(struct json_lines *writer, int64_t at_us, const char *text);
 /* The recording came to its end. */
 void ledger_write_done(struct json_lines *writer, int64_t at_us);

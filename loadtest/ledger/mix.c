@@ -35,7 +35,7 @@ struct waiting_list {
     size_t at, count;
 };
 
-/* What is waited for: a decision, the end of a hold, and the times to pay. */
+/* Orders wait for a decision, for the end of a hold, or for a time to pay. */
 enum waiting_for { FOR_DECISION, FOR_END, TO_PAY, TO_PAY_LATE, WAITING_LISTS };
 
 struct mix {

@@ -2,7 +2,7 @@
  * What a recorded crowd does: buys with and without a key, repeats of a key, cancels of what was
  * sold, restocks, reads, and reads of what was accepted (202) until it is decided. Where some buys
  * are to be paid later: payments at once, payments when the hold ends, and reads until it is paid
- * or over. Who does what follows from the seed and from the answers so far.
+ * or over. The next operation follows from the seed and from the answers so far.
  *
  * It keeps a bounded memory of what was bought: the latest orders and keys alone are cancelled,
  * read and repeated.

@@ -43,7 +43,7 @@ struct load {
     bool restock;
     int64_t connections;
     int64_t first_user;       /* each order is another user's, from this one on */
-    int64_t users, user_from; /* or, where users is not 0, one's of so many, who is drawn */
+    int64_t users, user_from; /* or, where users is not 0, a user's drawn from so many */
     int64_t first_product, products;
     bool keyed;     /* each order has an Idempotency-Key of its own */
     double repeats; /* 0 to 1: this share of them is sent again, with the same key and body */

@@ -115,8 +115,7 @@ static void count_answer(struct open_loop *loop, const struct carried *carried, 
         loop->result->committed_in_time++;
 }
 
-/* Who comes back does so whatever the answer was, and without one as well: that is what a key is
- * for. */
+/* A repeat is sent whatever the answer was, and without one as well: that is what a key is for. */
 static void answered(void *self, size_t connection, int64_t now_us, const struct answer *answer)
 {
     struct open_loop *loop = self;
@@ -205,7 +204,7 @@ static struct carried next_arrival(struct open_loop *loop, int64_t now_us)
     return carried;
 }
 
-/* What is due, as far as there are connections. Repeats go first, so few of them wait. */
+/* The due orders, as far as there are connections. Repeats go first, so few of them wait. */
 static enum engine_next next(void *self, size_t connection, int64_t now_us,
                              struct http_request *request)
 {
@@ -239,7 +238,8 @@ static int64_t due_us(void *self, bool *crowded)
     return loop->due.ended ? INT64_MAX : loop->began_us + loop->due.at_us;
 }
 
-/* What is due now is taken up; what was so and has found no connection since is late. */
+/* Takes up the orders that are due now; those that were due before and have found no connection are
+ * late. */
 static void follow_schedule(struct open_loop *loop, int64_t now_us)
 {
     if (loop->next_count < loop->due_count)
@@ -268,9 +268,10 @@ static bool tick(void *self, int64_t now_us, struct error *error)
     return true;
 }
 
-/* It goes before the servers, where that is allowed (CAP_SYS_NICE): nice values do not reach beyond
- * the terminal's own processes everywhere. It sleeps most of the time, and the kernel bounds it.
- * Servers that were started with a real-time priority have this process's own: one above it. */
+/* Real-time scheduling (SCHED_RR) before the servers, where that is allowed (CAP_SYS_NICE): nice
+ * values do not reach beyond the terminal's own processes everywhere. The thread sleeps most of the
+ * time, and the kernel bounds it. Servers inherit this process's own real-time priority, so it
+ * takes one above that. */
 static struct precedence take_precedence(void)
 {
     struct precedence before = {.policy = sched_getscheduler(0)};
@@ -280,7 +281,7 @@ static struct precedence take_precedence(void)
     return before;
 }
 
-/* What is started after this load is to be treated as what was started before it. */
+/* Processes started after this load get the scheduling of those started before it. */
 static void return_precedence(const struct precedence *before)
 {
     sched_setscheduler(0, before->policy, &before->parameters);

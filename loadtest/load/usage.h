@@ -1,5 +1,5 @@
 /*
- * Who was busy while wrk ran: wrk's own threads, or the servers'. A figure says something of a
+ * Whether wrk's own threads or the servers' were busy while wrk ran. A figure says something of a
  * server only when the generator had time to spare, or when the server had none.
  *
  * Linux counts for every thread how long it ran and how long it wanted a core and had to wait for
@@ -51,7 +51,6 @@ void usage_watch_look(struct usage_watch *watch);
 /* `threads` of the generator make the load; what else it has is idle. */
 struct usage usage_watch_sum(const struct usage_watch *watch, size_t threads);
 
-/* What was at its limit. */
 enum usage_limit {
     USAGE_UNKNOWN,
     USAGE_NOBODY, /* both waited, for each other, a lock or a disk: that is the server's figure */

@@ -37,7 +37,7 @@ static double figure(const json_t *part, enum load_class class, enum column colu
     return (double)document_integer(answers, latencies[column]) / 1000;
 }
 
-/* Where the lines go. What is not wide fits into 100 characters. */
+/* Where the lines go. The narrow form fits into 100 characters. */
 struct open_print {
     FILE *to;
     const struct document *document;

@@ -317,7 +317,7 @@ static double rate_of(const struct row *row)
     return row->line->rounds > 0 ? row->line->figures[LINE_COMMITTED].median : -1;
 }
 
-/* What is as fast stays in the order of the runs. */
+/* Rows of the same speed stay in the order of the runs. */
 static int fewest_then_fastest(const void *a, const void *b)
 {
     const struct row *left = a, *right = b;

@@ -3,7 +3,7 @@
  *
  * A field is a name in braces: letters, digits and '_', with no digit at its beginning. Any other
  * brace is a brace, so JSON stands as it is: {"user": "{user}"}. "{{" is one brace, for a text that
- * would look like a field. What is filled in is written so that it stays one value where it stands.
+ * would look like a field. A value is escaped so that it stays one value where it stands.
  *
  * Pure; any thread.
  */

@@ -12,7 +12,7 @@
 
 #include "loadtest/zoo/record.h"
 
-/* Who looks on while it is played; both may be NULL. */
+/* Called while it is played; both may be NULL. */
 struct zoo_audience {
     bool (*before)(void *context, int number); /* false: leaves */
     void (*after)(void *context, const struct zoo_record *record, const struct zoo_row *row);

@@ -1,4 +1,5 @@
-/* What was played: each step with what was sent and what came back, and the books at the end. */
+/* An exhibit as it was played: each step with what was sent and what came back, and the books at
+ * the end. */
 #ifndef SECKILL_LOADTEST_ZOO_RECORD_H
 #define SECKILL_LOADTEST_ZOO_RECORD_H
 

@@ -6,7 +6,7 @@
 
 enum { ZOO_VALUE_SIZE = 256, ZOO_WORDS = 24 };
 
-/* What is sent, and what is shown of it: "{seckill-zoo-1f3a}:lock", "lock". */
+/* A value as it is sent, and as it is shown: "{seckill-zoo-1f3a}:lock", "lock". */
 struct zoo_value {
     char sent[ZOO_VALUE_SIZE], shown[ZOO_VALUE_SIZE];
 };

@@ -67,7 +67,7 @@ static bool expect(const struct article_experiment *experiment, int64_t first,
         counted->expected = experiment->products; /* one of each two */
         return true;
     case ARTICLE_THRESHOLD:
-        /* Nobody is refused while the queue has room, and who is in the queue is served. */
+        /* No order is refused while the queue has room, and each order in the queue is served. */
         counted->expected = experiment->queue_capacity;
         counted->may_shed = true;
         return true;

@@ -119,7 +119,7 @@ static int close_gate(struct faults_gate *gate, int status)
     return faults_gate_close(gate, &error) ? status : process_fail(error.text);
 }
 
-/* What was made before; nothing is started. */
+/* Joins the cells of earlier runs; nothing is started. */
 static int join(const struct faults_options *options)
 {
     struct matrix matrix = {.count = 0};

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* Each tells a family apart from the one before: a lock without and with a fence, the row itself,
- * the merged queue, what is kept in Redis alone, a lock that a crash or a lost reply leaves behind,
- * and who does not know whether it has committed. Each column's control is among them. */
+ * the merged queue, orders that are in Redis alone, a lock that a crash or a lost reply leaves
+ * behind, and a COMMIT without a reply. Each column's control is among them. */
 static const char *const short_cells[] = {"redis-token/stall",   "redis-fenced/stall",
                                           "conditional/stall",   "redis-queue/stall",
                                           "redis-token/forget",  "redis-stock/forget",

@@ -72,7 +72,8 @@ static bool check_gates(const struct option_given *given, struct error *error)
     return true;
 }
 
-/* What is no command is not repeated: it may be what a space has cut off a secret. */
+/* The message does not repeat an unknown word: it may be part of a secret that a space has cut in
+ * two. */
 static bool name_command(struct options *options, int number, const char *word, struct error *error)
 {
     char names[120] = "", meant[NEAREST_TEXT_SIZE];

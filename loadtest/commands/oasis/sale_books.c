@@ -37,14 +37,14 @@ static int64_t or_zero(int64_t figure)
     return figure > 0 ? figure : 0;
 }
 
-/* What was told and is not in the rows. What was accepted and decided against later (failed_rows)
- * was told otherwise. */
+/* Tickets that buyers were told of and that are not in the rows. With failed rows the figures say
+ * nothing: those orders were accepted, and refused later. */
 static int64_t missing(const struct sale_books *books)
 {
     return books->rows.failed_rows > 0 ? 0 : or_zero(books->hall->sold - books->rows.sold);
 }
 
-/* What is in the rows and nobody was told. */
+/* Tickets in the rows that no buyer was told of. */
 static int64_t untold(const struct sale_books *books)
 {
     return books->ended_early ? 0 : or_zero(books->rows.sold - books->hall->sold);

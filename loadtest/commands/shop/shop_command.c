@@ -1,8 +1,8 @@
 /*
  * `shop`: loads somebody's shop as its target file says, and judges it by its own books; or with
  * --judge a sale that is over, by its ledger, without the shop. Exit status 0 when every claim that
- * was checked holds, 1 when one is broken or a threshold failed, 2 when nothing can be said. What
- * is wrong on the command line or in the target is said before anything is sent.
+ * was checked holds, 1 when one is broken or a threshold failed, 2 when nothing can be said.
+ * Mistakes on the command line or in the target are reported before anything is sent.
  */
 #include "loadtest/commands/commands.h"
 

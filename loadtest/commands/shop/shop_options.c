@@ -38,8 +38,8 @@ static const struct option_row rows[] = {
 const struct option_table option_table_shop = {
     .rows = rows, .count = sizeof rows / sizeof rows[0], .more = &option_table_faults};
 
-/* What is of a load means nothing where there is none. A name that is empty, as a script's variable
- * may be, is no wish for a load. */
+/* --judge makes no load, so a load's options mean nothing beside it. A name that is empty, as a
+ * script's variable may be, is no wish for a load. */
 static bool check_judge(const struct shop_options *options, const struct option_given *given,
                         struct error *error)
 {

@@ -190,7 +190,7 @@ static bool write_csv(const char *folder, const json_t *rows, struct error *erro
                      rows, error);
 }
 
-/* What was the same throughout; of what was varied, the values. */
+/* The settings that stayed the same; of the varied one, the values. */
 static json_t *json_document(const struct sweep *sweep, json_t *rows)
 {
     const struct sweep_options *options = &sweep->options;

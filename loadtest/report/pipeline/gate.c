@@ -25,7 +25,7 @@ static void say_phase(const json_t *run, char *out, size_t size)
              instances == 1 ? "" : "s", (int)document_integer(run, "round"));
 }
 
-/* Of what was judged, a line for each that failed; returns how many these are. */
+/* A line for each judged threshold that failed; returns how many these are. */
 static size_t say_failed(const json_t *all, char *out, size_t size)
 {
     size_t failed = 0;

@@ -115,7 +115,7 @@ static bool take_times(const json_t *line, struct shop_purchase *one, struct err
                             error);
 }
 
-/* Of what was asked; nothing is told to whom was not. */
+/* The end of a purchase that was sent. */
 static bool take_answer(struct shop_record *out, const json_t *line, struct shop_purchase *one,
                         struct error *error)
 {
@@ -136,7 +136,7 @@ static bool is_no(enum shop_meaning meaning)
     return meaning == SHOP_SOLD_OUT || meaning == SHOP_REFUSED || meaning == SHOP_SHED;
 }
 
-/* Of what was not sent, since a step failed, or said no. */
+/* The end of a purchase that was not sent, since a step failed, or said no. */
 static bool take_unasked(struct shop_record *out, const json_t *line, struct shop_purchase *one,
                          struct error *error)
 {

@@ -1,5 +1,5 @@
 /*
- * Who buys: a range of numbers, or the lines of a CSV file (RFC 4180), from a file or a command.
+ * The buyers: a range of numbers, or the lines of a CSV file (RFC 4180), from a file or a command.
  * The file's first line names the fields; one is "user".
  */
 #ifndef SECKILL_LOADTEST_SHOP_LOAD_USERS_H

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* What is told of it; all borrowed. */
+/* All borrowed. */
 struct told {
     const struct sale_plan *plan;
     const struct sale *sale;

@@ -76,7 +76,7 @@ static bool refuse_claim(const struct place *place, const char *word)
                         nearest_text(&nearest, "", meant), nearest.name ? "" : names);
 }
 
-/* Who asks for a claim by name is to get it judged: what it needs must be there. */
+/* A claim that the target names must be judged: the queries that it needs must be there. */
 static bool check_claim(const struct place *place, const struct target *target,
                         enum shop_claim claim)
 {

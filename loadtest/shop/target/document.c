@@ -141,7 +141,7 @@ static bool add_event(struct growing *is, const yaml_event_t *event, size_t line
     }
 }
 
-/* What is refused of an event; NULL: nothing. */
+/* The feature of YAML that is refused; NULL: none. */
 static const char *refused_feature(const yaml_event_t *event, int documents)
 {
     const yaml_char_t *anchor = NULL, *tag = NULL;

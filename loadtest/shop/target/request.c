@@ -19,7 +19,7 @@ static size_t scheme_length(const char *url)
     return strncmp(url, "http://", 7) == 0 ? 7 : strncmp(url, "https://", 8) == 0 ? 8 : 0;
 }
 
-/* What is wrong with a URL, which is not repeated; NULL: nothing. */
+/* The mistake in a URL, which is not repeated; NULL: none. */
 static const char *url_mistake(const char *url)
 {
     size_t scheme = scheme_length(url);

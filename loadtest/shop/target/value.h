@@ -1,7 +1,7 @@
 /*
  * Single values of a document: texts, numbers, times. ${NAME} is the environment's, and "$${"
- * stands for "${". What is wrong is refused by place_refuse: no error repeats what the
- * environment holds, and one quotes the file only where no secret can stand (numbers, words).
+ * stands for "${". Mistakes are refused by place_refuse: no error repeats what the environment
+ * holds, and one quotes the file only where no secret can stand (numbers, words).
  *
  * Texts are the document's `keeps`; *out is not touched when a value is refused. One thread.
  */

@@ -93,7 +93,7 @@ static void the_stock_is_what_was_on_sale(void **state)
     document_free(&document);
 }
 
-/* What was written is what is read, and a folder that is not there costs the file alone. */
+/* A document reads as it was written, and a folder that is not there costs the file alone. */
 static void what_is_written_is_read(void **state)
 {
     (void)state;
