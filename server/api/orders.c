@@ -185,7 +185,7 @@ void orders_list(struct request *request)
     request_wait_call(request, listed);
 }
 
-/* A position is text for whoever follows: origin, transaction, status and order. */
+/* A position in the feed as text: origin, transaction, status and order. */
 static void format_position(const struct feed_position *position, char out[POSITION_MAX])
 {
     int length = snprintf(out, POSITION_MAX, "%016" PRIx64 ".%" PRId64 ".%d.",

@@ -265,8 +265,8 @@ static void announce_stock(struct session *session, const struct strategy *strat
     external_state_stock_added(session, strategy, &gains);
 }
 
-/* A lost commit may be looked into for longer than the lease lasts. What would be freed after that
- * is the next holder's lock, by those that delete it without asking whose it is. */
+/* A lost commit may be looked into for longer than the lease lasts. After that a release by bare
+ * DEL would free the next holder's lock, so the lock is abandoned. */
 static void settle(struct session *session, const struct strategy *strategy, struct batch *batch)
 {
     bool lost = false;
@@ -301,8 +301,9 @@ static void drive_attempt(struct session *session, const struct strategy *strate
         lease_was_lost(batch);
         return;
     }
-    /* A lease that nobody renews may have little left on a later attempt. The first one's allowance
-     * is shorter than a lease anyway; who is paused in it must be seen to outstay it. */
+    /* A lease that nobody renews may have little left on a later attempt. The first attempt is not
+     * bounded by it: its time is shorter than a lease anyway, and the stall fault (docs/FAULTS.md)
+     * needs holders that outstay theirs. */
     if (strategy->lock && batch->orders->attempts > 1 &&
         session->work_until_us > atomic_load(&session->hold.lease.valid_until_us))
         session->work_until_us = atomic_load(&session->hold.lease.valid_until_us);

@@ -4,28 +4,29 @@
  *
  * A commit under synchronous_commit=off lets go of its locks, in PostgreSQL or elsewhere, before
  * the disk has answered, so that the next buyer of the product need not wait for it. The log is one
- * sequence: whatever waits until its own commit is flushed, and where there is one on the
- * synchronous standby, has waited for every commit before it. So the flusher, a thread with a
- * session of its own, makes one such commit for all orders that were parked before it began.
+ * sequence: a commit that waits for its flush, here and on the synchronous standby if there is one,
+ * has waited for every commit before it. So the flusher, a thread with a session of its own, makes
+ * one such commit for all orders that were parked before it began.
  *
  * Happy path: a worker has a ticket (flusher_ticket) before it reads and commits; the decided
  * orders are parked; the flusher flushes once and completes all that are parked. While it does,
  * others park: they are the next. No timer.
  *
  * What a flush has covered is remembered, row by row (proven.h): a refusal over a row that nobody
- * has written since waits for none. Not what has read an order, nor what stands in buckets.
+ * has written since waits for none. Answers that rest on an order's row or on buckets wait all the
+ * same.
  *
  * Who reads what such a commit has written must not tell it before. product.early says so of a
  * sale, and is committed, with a flush, before the first of them (drive/early_release.c); refusals,
  * replays and repeats that were decided by its rows are parked as well, whatever their own flush
- * is, in every instance. Who reads orders (catalog.h) waits with pg_flush_reads.
+ * is, in every instance. Reads of orders (catalog.h) wait with pg_flush_reads.
  *
  * Failure modes:
  * - PostgreSQL crashes between a commit and its flush: the flusher's session has ended with all
  *   others, and a later one proves nothing about what was before it. Tickets name the session that
  *   was open, and with the same run of the same server, when they were given; without that session
- *   an order's commit is unknown, and settled as one whose reply was lost (settle.h). What was only
- *   read is BACKEND_UNAVAILABLE, or OUTCOME_UNKNOWN where it would have told of an order.
+ *   an order's commit is unknown, and settled as one whose reply was lost (settle.h). An answer
+ *   that only read is BACKEND_UNAVAILABLE, or OUTCOME_UNKNOWN where it would have told of an order.
  * - The flush takes longer than the time for work, as it does while a standby is gone: the same.
  * - There is no session, or a pooler is in between, or --pg-sessions is below 8: no tickets.
  * Commits wait themselves.
@@ -51,8 +52,8 @@ bool flusher_start(struct flusher *flusher, void (*complete)(void *context, stru
                    void *context);
 void flusher_stop(struct flusher *flusher);
 
-/* For what the session reads and commits from now on. 0: nothing will prove its flush. `wanted`:
- * the flusher should have a session to the same server soon. Any thread. */
+/* A ticket for the session's reads and commits from now on. 0: nothing will prove its flush.
+ * `wanted`: the flusher should have a session to the same server soon. Any thread. */
 unsigned flusher_ticket(struct flusher *flusher, const struct pg *pg, bool wanted);
 /* Whether nobody waits for a flush. Any thread. */
 bool flusher_rests(struct flusher *flusher);

@@ -1,6 +1,6 @@
 /*
- * What barriers have proven: of a product the newest state of its row that one of the flusher's
- * flushes has covered, so that who reads no newer one need not wait for another.
+ * Proofs of flushes: for a product the newest state of its row that one of the flusher's flushes
+ * has covered, so that a reader of no newer one need not wait for another.
  *
  * Happy path: the last unit is sold, and the first refusal over it waits for a flush (flusher.h);
  * the others rest on the same row and are answered at once, until somebody writes it.

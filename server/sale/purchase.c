@@ -55,7 +55,7 @@ void purchase_failed(struct session *session, struct order *order, enum pg_statu
         }
         break;
     }
-    order->waited |= status == PG_WITHHELD; /* for whoever will let the row be written again */
+    order->waited |= status == PG_WITHHELD; /* a withheld row is like a locked one */
     purchase_refuse(session, order, outcome);
 }
 

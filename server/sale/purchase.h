@@ -37,9 +37,9 @@ void purchase_saw_order(const struct pg *pg, struct order *order);
 /* From now on statements wait for locks as long as this order and its batch may; for an order that
  * does not wait, the shortest time there is. */
 void purchase_may_wait(struct session *session, const struct order *order);
-/* The same for orders that one transaction decides; for several orders `most_ms` at a time, because
- * all of them wait for a lock that one of them needs. MANY in the first attempt, FEWER in those
- * that look for that order. Returns the order whose wait ends first. */
+/* The same for orders that one transaction decides; several orders wait at most `most_ms` at a
+ * time, because a lock that one order needs delays all of them: MANY in the first attempt, FEWER in
+ * the attempts that search for that order. Returns the order whose wait ends first. */
 enum { PURCHASE_MANY_WAIT_MS = 200, PURCHASE_FEWER_WAIT_MS = 50 };
 const struct order *purchase_many_may_wait(struct session *session, struct order **orders,
                                            int count, int64_t most_ms);
@@ -79,8 +79,8 @@ void purchase_hold(const struct session *session, struct order *order,
 enum { PURCHASE_MORE = 2 };
 bool purchase_at_once(struct session *session, struct order *order, enum sql statement,
                       int64_t epoch, const struct pg_value *more, int count);
-/* The same in two steps, for whoever sends the statement: the values of conditional_buy, borrowed
- * from the order; and what came of it. */
+/* The same in two steps, for a caller that sends the statement itself: the values of
+ * conditional_buy, borrowed from the order; and its result. */
 enum { PURCHASE_VALUES = 7 };
 void purchase_at_once_values(const struct order *order, int64_t epoch,
                              struct pg_value values[PURCHASE_VALUES]);

@@ -14,10 +14,10 @@ bool purchase_cancel(struct session *session, struct order *order);
 bool purchase_cancel_by(struct session *session, struct order *order,
                         enum pg_status (*return_stock)(struct session *, const struct order *,
                                                        int64_t epoch));
-/* Its two steps, for who has to lock something in between. The first reads the order, outside of
- * the transaction that cancels it, and answers false when that decides; the second writes, as long
- * as the order is what was read: so that its transaction is younger than what it changes, as the
- * feed tells it. */
+/* Its two steps, for a caller that has to lock something in between. The first reads the order,
+ * outside of the transaction that cancels it, and answers false when that decides; the second
+ * writes, as long as the order is what was read: so that its transaction is younger than what it
+ * changes, as the feed tells it. */
 bool purchase_cancel_look(struct session *session, struct order *order);
 bool purchase_cancel_write(struct session *session, struct order *order,
                            enum pg_status (*return_stock)(struct session *, const struct order *,

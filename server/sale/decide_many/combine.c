@@ -127,7 +127,7 @@ static enum order_outcome fits(struct combine *combine, struct tally *tally,
     return outcome;
 }
 
-/* Whoever fits stays pending. */
+/* An order that fits stays pending. */
 static void judge(struct decision *decision, int i)
 {
     struct combine *combine = decision->context;

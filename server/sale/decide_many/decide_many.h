@@ -1,10 +1,10 @@
 /*
- * Many buys, of any products, decided in one transaction: what is the same for all who do so.
+ * Many buys, of any products, decided in one transaction: the part that all strategies share.
  *
  * Happy path, one attempt: BEGIN; the products' rows are locked in id order (tally.h); the adapter
  * says which orders are decided already (a repeated key, a row that stands there); in order of
- * arrival it judges the others, whoever fits; it writes their rows and commits. What is read after
- * the locks cannot change until then, because everybody who sells holds the product's row.
+ * arrival it judges whether each of the others fits; it writes their rows and commits. Rows that
+ * are read after the locks cannot change until then, because every sale holds the product's row.
  *
  * States of an order; each attempt begins with OPEN, or with LOCKED where the order rests:
  *

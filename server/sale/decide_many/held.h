@@ -1,11 +1,11 @@
 /*
  * Rows that somebody else holds: when one of them is waited for, and how long.
  *
- * Who decides orders of many products in one transaction passes by rows that are locked
+ * A transaction that decides orders of many products passes by rows that are locked
  * (tally_lock_free), so that a product whose row somebody holds for seconds stands in no other
- * product's way. Passing by alone would never get a row that others lock in turns, because whoever
- * waits in PostgreSQL's queue is first. So a row is waited for as well, one at a time: at first for
- * a moment, after each time in vain twice as long and a while later, and never for more than a
+ * product's way. Passing by alone would never get a row that others lock in turns, because the
+ * waiters in PostgreSQL's queue come first. So a row is waited for as well, one at a time: at first
+ * for a moment, after each time in vain twice as long and a while later, and never for more than a
  * fifth of the time. Belongs to one thread.
  *
  * One order may need another lock: the row of what its user has bought, a key that another

@@ -58,8 +58,8 @@ int tally_product(struct tally *tally, int64_t product_id);
 enum pg_status tally_lock(struct tally *tally, int64_t until_us, int *found);
 /* Reads the rows and locks none, which PostgreSQL would log: for refusals. */
 enum pg_status tally_look(struct tally *tally);
-/* Waits for no row; in place of tally_lock, where nobody has a fence. What is busy cannot be
- * decided now, and is not unknown. */
+/* Waits for no row; in place of tally_lock, where nobody has a fence. Orders of a locked product
+ * cannot be decided now; the product is not unknown. */
 enum pg_status tally_lock_free(struct tally *tally);
 
 /* An order of a known product is going to be judged: what it asks for, and for whom. */
@@ -73,7 +73,8 @@ enum pg_status tally_read(struct tally *tally);
  * LIMIT_REACHED, and nothing is. */
 enum order_outcome tally_judge(struct tally *tally, int product, int64_t user_id, int64_t units);
 
-/* What was decided; in this order, which is the lock order, with the orders' rows between them. */
+/* Write the decisions, in this order, which is the lock order, with the orders' rows between
+ * them. */
 enum pg_status tally_write_shares(struct tally *tally);
 enum pg_status tally_write_stocks(struct tally *tally);
 /* In place of the last one: the orders' `rows` rows, the stocks and the COMMIT in one round trip.

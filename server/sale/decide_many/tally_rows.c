@@ -165,7 +165,7 @@ enum pg_status tally_write_shares(struct tally *tally)
                     PG_ARGS(pg_int8s(of.products, of.count), pg_int8s(of.epochs, of.count),
                             pg_int8s(of.users, of.count), pg_int8s(of.units, of.count)),
                     of.count, "purchase");
-    /* A bucket's buyer, who has no product's row, may have been faster. */
+    /* A buy from a bucket, which does not lock the product's row, may have been faster. */
     for (int i = 0; status == PG_OK && i < of.count; i++)
         if (!pg_get_bool(tally->pg, i, 0))
             status = PG_CONFLICT;

@@ -10,7 +10,7 @@
  * in their order, to the next consumer, which may be this one again after a pause.
  * - A row is not there: the consumer closes its connection, once a message, for somebody may see
  * the database that has it (a primary was failed over from, and this process still sees it). Where
- * nobody has it, "unknown" is replied, and the resender of whoever asked looks.
+ * no instance has it, "unknown" is replied, and the resender of the asking instance looks.
  * - PostgreSQL is away: the instance does not consume, so that another instance gets its sets.
  * - A product's row is held: the product's entries are put off and tried again when the row is
  * free; entries of other products are decided meanwhile. Buys that are put off are acknowledged

@@ -1,12 +1,11 @@
 /*
  * Many queued buys, of any products, decided in one transaction (decide_many.h).
  *
- * What is read of the orders under their products' locks cannot change under us, because everybody
- * who decides a queued order holds its product's row. Refused orders end `failed` with their
- * reason. Every write names what it expects (the row is queued, the epoch is the sale's, the stock
- * is there) and the number of rows it must match. Orders that wait for somebody else's lock are
- * RETRY; one whose row PostgreSQL refuses ends `failed`, reason `unwritable`; neither holds anybody
- * up.
+ * Orders read under their products' locks cannot change under us, because every decision of a
+ * queued order holds its product's row. Refused orders end `failed` with their reason. Every write
+ * names what it expects (the row is queued, the epoch is the sale's, the stock is there) and the
+ * number of rows it must match. Orders that wait for somebody else's lock are RETRY; one whose row
+ * PostgreSQL refuses ends `failed`, reason `unwritable`; neither holds anybody up.
  */
 #include "base/failpoint.h"
 #include "sale/decide_many/decide_many.h"

@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-/* What is parked belongs to whoever hears of it first; these may be asked for again. */
+/* A parked order belongs to the first thread that hears of its end; these may be asked for
+ * again. */
 struct unconfirmed {
     int count;
     struct {

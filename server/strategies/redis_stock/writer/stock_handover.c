@@ -33,7 +33,7 @@ static struct handed *detach(struct stock_handover *handover)
     return list;
 }
 
-/* What is not handed over stands in Redis alone. */
+/* Orders that are not handed over stand in Redis alone, and are kept. */
 static void keep_all(struct stock_handover *handover, struct handed *list)
 {
     while (list) {

@@ -41,7 +41,7 @@ void stock_handover_open(struct stock_handover *handover);
 void stock_handover_close(struct stock_handover *handover);
 bool stock_handover_is_open(struct stock_handover *handover);
 
-/* What was put first, whole entries, as claims at part->claims; waits until `until_us` for some,
+/* Takes the oldest entries, each whole, as claims at part->claims; waits until `until_us` for some,
  * and then a moment for more. False: there is nothing. */
 bool stock_handover_take(struct stock_handover *handover, struct stock_part *part,
                          int64_t until_us);

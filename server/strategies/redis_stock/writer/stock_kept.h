@@ -1,5 +1,5 @@
 /*
- * What was accepted and is not decided: its orders, should Redis lose them (stock_lost.h).
+ * Accepted orders that are not decided, should Redis lose them (stock_lost.h).
  *
  * What the writer decides at once never comes here. What it puts off, and what is reserved while
  * the hand-over is closed, stands in Redis alone, and here. An entry is found by the group of its

@@ -2,14 +2,15 @@
  * Orders that were answered 202 and that Redis has lost, as a failover does that had not copied
  * them: they are ended, and said.
  *
- * A round of the reconciler ends with this. Of what this instance keeps undecided since before the
- * round (stock_kept.h) Redis is asked whether it still waits there. What does not is decided
- * already, or lost: under the product's row lock PostgreSQL says which, because whoever decides an
- * order holds that lock. An order without a row is written as failed, `lost`, so that its end can
- * be read, and nobody who has the entry in hand meanwhile can decide it any more.
+ * A round of the reconciler ends with this. Redis is asked whether the orders that this instance
+ * has kept undecided since before the round (stock_kept.h) still wait there. An order that does not
+ * is decided already, or lost: under the product's row lock PostgreSQL says which, because each
+ * writer that decides an order holds that lock. An order without a row is written as failed,
+ * `lost`, so that its end can be read, and no writer that has the entry in hand meanwhile can
+ * decide it any more.
  *
  * Failure modes: a store is out of reach, or the row is held: it is tried again in the next round.
- * Whoever dies before that takes what it keeps along; those orders are lost without a word.
+ * An instance that dies before that takes its kept orders along; those are lost without a word.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_LOST_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_LOST_H

@@ -266,7 +266,7 @@ void stock_stream_leave(struct stock_stream *stream, struct stock_link *link)
     if (stream->lasting || !redis_connect(link->redis, link->until_us))
         return;
     stock_key(stream->settings, "orders", -1, key);
-    /* What is pending under a deleted name is lost to everybody. */
+    /* Entries pending under a deleted consumer are lost to everybody. */
     if (redis_call(
             link->redis, 7,
             (const char *const[]){"XPENDING", key, STOCK_GROUP, "-", "+", "1", stream->member},

@@ -285,7 +285,7 @@ static bool connect_stores(struct writer *at)
         return false;
     if (fresh) { /* Redis or this process may have restarted: read the history, check the mirrors */
         redis_survey(at->link.redis, at->link.until_us);
-        stock_flag_doubt(&at->stock->flag, clock_mono_us()); /* also by who has noticed nothing */
+        stock_flag_doubt(&at->stock->flag, clock_mono_us()); /* in all threads */
         start_over(at);
         atomic_store(&at->stock->mend.round, true);
     }
@@ -461,7 +461,7 @@ static void reconcile(struct writer *at)
         stock_lost_begin(&at->lost);
         at->round_state = MIRRORS;
     }
-    /* What is decided must not count as reserved. */
+    /* Decided orders must not count as reserved. */
     if (!stock_acknowledge_noted(at->stream, &at->link)) {
         conclude(at, false);
         return;
