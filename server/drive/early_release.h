@@ -5,8 +5,8 @@
  * Happy path: before it, a ticket of the flusher, and the mark in the rows of the sales that some
  * of its commits may yet be undone; after it, the orders that were decided so are parked.
  *
- * Failure modes: without a ticket or a mark every commit waits for its own flush. What was only
- * read may rest on early commits all the same, and is flushed here, or doubted.
+ * Failure modes: without a ticket or a mark every commit waits for its own flush. An answer that
+ * only read may rest on early commits all the same, and is flushed here, or doubted.
  */
 #ifndef SECKILL_DRIVE_EARLY_RELEASE_H
 #define SECKILL_DRIVE_EARLY_RELEASE_H

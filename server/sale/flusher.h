@@ -16,10 +16,10 @@
  * has written since waits for none. Answers that rest on an order's row or on buckets wait all the
  * same.
  *
- * Who reads what such a commit has written must not tell it before. product.early says so of a
- * sale, and is committed, with a flush, before the first of them (drive/early_release.c); refusals,
- * replays and repeats that were decided by its rows are parked as well, whatever their own flush
- * is, in every instance. Reads of orders (catalog.h) wait with pg_flush_reads.
+ * No answer may rest on such a commit before it is flushed. product.early marks a sale that has
+ * such commits, and is committed, with a flush, before the first of them (drive/early_release.c);
+ * refusals, replays and repeats that were decided by its rows are parked as well, whatever their
+ * own flush is, in every instance. Reads of orders (catalog.h) wait with pg_flush_reads.
  *
  * Failure modes:
  * - PostgreSQL crashes between a commit and its flush: the flusher's session has ended with all

@@ -313,7 +313,7 @@ static int64_t due_us(void *self, bool *crowded)
     return until_us;
 }
 
-/* Who buys stands in the file before the shop hears of it. */
+/* Each purchase stands in the ledger's file before the shop hears of it. */
 static bool commit(void *self, struct error *error)
 {
     return json_lines_flush(((struct sender *)self)->ledger, error);

@@ -1,8 +1,8 @@
 /*
  * The stream between the scripts that reserve and the writers: an entry is its instance's member's
- * of the consumer group from the moment it is there, so that another may take it over. What is read
- * here, and taken apart into claims, is what did not come by stock_handover.h; stock_acknowledge.h
- * lets go of both.
+ * of the consumer group from the moment it is there, so that another may take it over. The entries
+ * that did not come by stock_handover.h are read here, and taken apart into claims;
+ * stock_acknowledge.h lets go of both.
  *
  * What cannot be read of an entry (stock_waiting.h says what there should be) nobody can write: it
  * is logged and dropped, when the rest is decided.

@@ -216,7 +216,7 @@ static bool is_level(const struct writer *at)
     return at->state == LEVEL || at->state == RETRYING;
 }
 
-/* What is reserved from now on stays in the history alone, which is read from its beginning. */
+/* Orders reserved from now on stay in the history alone, which is read from its beginning. */
 static void start_over(struct writer *at)
 {
     stock_handover_close(&at->stock->handover);
