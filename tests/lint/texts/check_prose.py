@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-MOST = 20
+MOST = 3
 ROOT = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[3]
 PROGRAMS = ("server", "loadtest", "bench", "tests")
 COMMENT = re.compile(r"/\*(.*?)\*/", re.S)
