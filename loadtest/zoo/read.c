@@ -119,7 +119,7 @@ static const char *find_text(const char *name, bool script)
 {
     const char *const *names = script ? lua_names : sql_names;
     size_t length = strcspn(name, ".");
-    for (int i = 0; i < (script ? LUA_COUNT : SQL_COUNT); i++)
+    for (int i = 0; i < (script ? (int)LUA_COUNT : (int)SQL_COUNT); i++)
         if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0)
             return script ? lua_texts[i] : sql_texts[i];
     return NULL;
