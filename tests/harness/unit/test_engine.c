@@ -17,7 +17,7 @@ enum { CONNECTIONS = 3 };
 static char story[400];
 static struct error error;
 
-static void tell(char what, size_t connection)
+static void tell(int what, size_t connection)
 {
     size_t used = strlen(story);
     snprintf(story + used, sizeof story - used, "%s%c%zu", used ? " " : "", what, connection);
