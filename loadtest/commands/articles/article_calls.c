@@ -2,6 +2,7 @@
 #include "loadtest/commands/articles/articles.h"
 
 #include "loadtest/base/random.h"
+#include "loadtest/crowd/hall.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -101,21 +102,6 @@ bool article_make_calls(const struct article_experiment *experiment, const struc
            error_fail(error, "out of memory");
 }
 
-/* "2,360" */
-static const char *grouped(int64_t value, char out[32])
-{
-    char digits[24];
-    int length = snprintf(digits, sizeof digits, "%" PRId64, value);
-    char *to = out;
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && digits[i - 1] != '-' && (length - i) % 3 == 0)
-            *to++ = ',';
-        *to++ = digits[i];
-    }
-    *to = '\0';
-    return out;
-}
-
 /* The calls for one product that were served, or were not. */
 struct group {
     int64_t calls, count, slowest_us;
@@ -171,14 +157,14 @@ static void describe_timed(const struct counted *counted, char *out, size_t size
 void article_describe(const struct article_experiment *experiment, const struct counted *counted,
                       const struct phase_result *result, char *out, size_t size)
 {
-    char one[32], other[32];
+    char one[HALL_FIGURE_SIZE], other[HALL_FIGURE_SIZE];
     switch (experiment->kind) {
     case ARTICLE_COUNTER:
-        snprintf(out, size, "%s", grouped(result->audit.stock, one));
+        snprintf(out, size, "%s", hall_figure(result->audit.stock, one));
         break;
     case ARTICLE_SPREAD:
-        snprintf(out, size, "%s sold of %s asked for", grouped(result->audit.sold, one),
-                 grouped(counted->expected, other));
+        snprintf(out, size, "%s sold of %s asked for", hall_figure(result->audit.sold, one),
+                 hall_figure(counted->expected, other));
         break;
     case ARTICLE_PAIRS:
         describe_pairs(experiment, result, out, size);
