@@ -141,7 +141,7 @@ void witness_wait_blocked(struct witness *witness, int64_t least)
     while (witness_blocked(witness) < least) {
         if (clock_mono_us() >= until_us)
             fail_msg("%lld sessions never stand before a lock", (long long)least);
-        clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
+        clock_sleep_until(clock_mono_us() + 5 * CLOCK_US_PER_MS);
     }
 }
 
