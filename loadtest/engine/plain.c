@@ -145,13 +145,15 @@ static void fini(struct plain *plain)
     free(plain->clients);
 }
 
-bool plain_run(const struct plain_plan *plain_plan, struct engine_plan *plan, struct error *error)
+bool plain_run(const struct plain_plan *plain_plan, const struct engine_plan *plan,
+               struct error *error)
 {
     static const struct wire wire = {open_one, prepare, send_one, turn, drop};
     struct plain plain = {.plan = plain_plan, .epoll_fd = -1, .timer_fd = -1};
-    plan->wire = &wire;
-    plan->wire_self = &plain;
-    bool made = init(&plain, plan->connections, error) && engine_run(plan, error);
+    struct engine_plan wired = *plan;
+    wired.wire = &wire;
+    wired.wire_self = &plain;
+    bool made = init(&plain, plan->connections, error) && engine_run(&wired, error);
     fini(&plain);
     return made;
 }

@@ -17,7 +17,7 @@ struct plain_plan {
     bool moves_on; /* a connection that gets no answer goes to the next server */
 };
 
-/* engine_run over such connections; the plan's wire is set here. */
-bool plain_run(const struct plain_plan *plain, struct engine_plan *plan, struct error *error);
+/* engine_run over such connections, in place of the plan's wire. */
+bool plain_run(const struct plain_plan *plain, const struct engine_plan *plan, struct error *error);
 
 #endif
