@@ -42,7 +42,7 @@ local function try(command)
 end
 
 if not try({'SET', absent, '', 'XX'}) then
-    local of_user = words:find('NOPERM', 1, true) or words:find('executing the script', 1, true)
+    local of_user = words:find('no permissions', 1, true) or words:find('executing the script', 1, true)
     if not of_user and not words:find('Unknown', 1, true) then return {err = words} end
 end
 if redis.pcall('HGET', hash, '') == 'x' or try({'HSET', hash, '', 'x'}) then
