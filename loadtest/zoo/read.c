@@ -119,7 +119,10 @@ static const char *find_text(const char *name, bool script)
 {
     const char *const *names = script ? lua_names : sql_names;
     size_t length = strcspn(name, ".");
-    for (int i = 0; i < (script ? (int)LUA_COUNT : (int)SQL_COUNT); i++)
+    int count = SQL_COUNT;
+    if (script)
+        count = LUA_COUNT;
+    for (int i = 0; i < count; i++)
         if (strlen(names[i]) == length && strncmp(names[i], name, length) == 0)
             return script ? lua_texts[i] : sql_texts[i];
     return NULL;
@@ -144,7 +147,10 @@ static bool check_words(struct reader *reader, struct zoo_verb *verb)
     for (; zoo_value_word(&at, word); count++) {
         if (count == 0)
             snprintf(first, sizeof first, "%s", word);
-        if (count == 1 && strcmp(first, "EVAL") == 0 && !(verb->text = find_text(word, true)))
+        if (count != 1 || strcmp(first, "EVAL") != 0)
+            continue;
+        verb->text = find_text(word, true);
+        if (!verb->text)
             return error_fail(reader->error, "there is no script '%s' in lua/", word);
     }
     if (*at || count > ZOO_WORDS)

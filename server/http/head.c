@@ -107,7 +107,10 @@ static char *find_length(const char *line)
 
     while (strncasecmp(line, name, sizeof name - 1) != 0) {
         line = strchr(line, '\n');
-        if (!line || *++line == '\r' || *line == '\n')
+        if (!line)
+            return NULL;
+        line++;
+        if (*line == '\r' || *line == '\n')
             return NULL;
     }
     value = strchr(line, ':') + 1;
@@ -231,6 +234,14 @@ static bool line_is_plain(const struct head_line *line)
            line->version == line->target + line->target_length + 1;
 }
 
+/* Behind the last line is the empty one, of two characters. */
+static bool ends_with_an_empty_line(const struct head_line *line, size_t length, const char *end)
+{
+    const char *empty = length > 0 ? line->method + length - 2 : NULL;
+
+    return empty && is_line_end(end, empty) && is_empty_line(empty);
+}
+
 bool head_is_plain(struct MHD_Connection *mhd, const struct head_line *line,
                    struct problem *problem)
 {
@@ -239,11 +250,9 @@ bool head_is_plain(struct MHD_Connection *mhd, const struct head_line *line,
 
     if (walk.plain)
         MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, follow, &walk);
-    /* Behind the last line is the empty one, of two characters. 1.0 has looked at both itself, and
-     * moves what it has read behind a long head over them. */
-    const char *empty = length > 0 ? line->method + length - 2 : NULL;
-    if (walk.plain &&
-        (!BEFORE_1_0 || (empty && is_line_end(walk.end, empty) && is_empty_line(empty))))
+    /* 1.0 has looked at both line ends itself, and moves what it has read behind a long head over
+     * them. */
+    if (walk.plain && (!BEFORE_1_0 || ends_with_an_empty_line(line, length, walk.end)))
         return true;
     return problem_set(problem, 400, "invalid_header", NULL,
                        "A line of the head is folded, holds a NUL, or does not end with CRLF.");

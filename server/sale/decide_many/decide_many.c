@@ -237,7 +237,9 @@ static bool decide_range(struct decision *decision, int *at, int count)
             return true;
         }
         enum pg_status status = attempt(decision, at, count, 0);
-        switch (status == PG_OK ? NEXT_DONE : after_failure(decision, status, &refusals)) {
+        enum decide_next next =
+            status == PG_OK ? NEXT_DONE : after_failure(decision, status, &refusals);
+        switch (next) {
         case NEXT_DONE:
             return true;
         case NEXT_PART:

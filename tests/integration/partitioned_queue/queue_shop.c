@@ -251,7 +251,8 @@ char *queue_ctl(const char *format, ...)
 int queue_delete(const struct queue_shop *shop, const char *kind)
 {
     char *deleted = queue_ctl(
-        "eval length([rabbit_amqqueue:delete(Q,false,false,<<120>>)||Q<-rabbit_amqqueue:list(),"
+        "eval "
+        "length([catch(rabbit_amqqueue:delete(Q,false,false,<<120>>))||Q<-rabbit_amqqueue:list(),"
         "string:prefix(element(4,amqqueue:get_name(Q)),atom_to_binary('%s.%s.',utf8))=/=nomatch]).",
         shop->system, kind);
     int count = atoi(deleted); /* NOLINT(cert-err34-c) */
