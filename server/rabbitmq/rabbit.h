@@ -62,6 +62,8 @@ bool rabbit_ack(struct rabbit *rabbit, uint64_t tag, bool those_before);
  * its nodes. False: unknown, or there is no such queue; the connection is closed. */
 bool rabbit_publish(struct rabbit *rabbit, const char *queue, const char *reply_to,
                     const char *body, size_t length, int64_t until_us);
+/* Whether that was because there is no such queue. */
+bool rabbit_was_unrouted(const struct rabbit *rabbit);
 /* Sends one that may be lost. */
 bool rabbit_send(struct rabbit *rabbit, const char *queue, const char *body, size_t length);
 

@@ -39,6 +39,7 @@ struct rabbit {
     amqp_envelope_t envelope; /* owned while has_envelope: the last message received */
     char *body;               /* owned: its body and a NUL */
     bool returned;            /* a reply that had no queue was logged */
+    bool unrouted;            /* so came the last message that was to be confirmed */
     struct error error;
 };
 
@@ -416,6 +417,7 @@ static bool wait_confirm(struct rabbit *rabbit, const char *queue, int64_t until
             note_blocked(rabbit->broker, frame.payload.method.decoded);
             return lose(rabbit, queue, "the broker takes no messages");
         case AMQP_BASIC_RETURN_METHOD:
+            rabbit->unrouted = true;
             return lose(rabbit, queue, "there is no such queue");
         case AMQP_BASIC_NACK_METHOD:
             return lose(rabbit, queue, "the broker refused a message");
@@ -435,8 +437,14 @@ bool rabbit_publish(struct rabbit *rabbit, const char *queue, const char *reply_
         .reply_to = amqp_cstring_bytes(reply_to),
     };
 
+    rabbit->unrouted = false;
     return put(rabbit, CONFIRMED, queue, &properties, body, length) &&
            wait_confirm(rabbit, queue, until_us);
+}
+
+bool rabbit_was_unrouted(const struct rabbit *rabbit)
+{
+    return rabbit->unrouted;
 }
 
 bool rabbit_send(struct rabbit *rabbit, const char *queue, const char *body, size_t length)

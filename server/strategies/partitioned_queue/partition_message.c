@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MADE_AGAIN_US = 500000 };
+
 void partition_queue(const struct session *session, int64_t product_id,
                      char out[RABBIT_NAME_MAX + 1])
 {
@@ -200,6 +202,11 @@ bool partition_publish(struct session *session, int64_t product_id, const char *
     if (rabbit_connect(rabbit, until_us) &&
         rabbit_publish(rabbit, queue, reply_to, body, length, until_us))
         return true;
+    /* A queue that was deleted a moment ago. RabbitMQ takes one that is made again before its
+     * consumers' channels hear of that for the old one: it keeps the consumers, and they get
+     * nothing. They make it again themselves, after a tenth of a second. */
+    if (rabbit_was_unrouted(rabbit))
+        clock_sleep_until(clock_earlier(clock_mono_us() + MADE_AGAIN_US, until_us));
     /* A connection that had ended unnoticed, or a broker that has no such queue yet. */
     if (clock_mono_us() < until_us && rabbit_connect(rabbit, until_us) &&
         rabbit_declare(rabbit, RABBIT_WORK, queue) &&
