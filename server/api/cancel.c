@@ -29,6 +29,7 @@
 #include "strategies/strategies.h"
 #include "strategy/backends.h"
 
+/* A queued order is decided first, as long as the cancel may wait for that. */
 static enum catalog_result look_up_decided(struct call *call, struct pg *pg, struct error *error)
 {
     enum catalog_result result = orders_look_up(call, pg, error);
@@ -133,21 +134,5 @@ static void found(struct request *request)
 
 void orders_cancel(struct request *request)
 {
-    const struct settings *settings = request->http->services->settings;
-
-    if (!request_query(request, NULL, 0))
-        return;
-    if (request->http->draining) {
-        refuse(request, ORDER_SHUTTING_DOWN);
-        return;
-    }
-    submission_stamp(&request->order, settings, settings->lock_wait_ms);
-    /* A queued order is decided first, as long as the cancel may wait for that. */
-    struct call *call = request_call(request, look_up_decided, ORDER_NOT_FOUND, ORDERS_LOOKUP_MS);
-    if (!call)
-        return;
-    call->task.turn = TURN_WRITE;
-    call->again_until_us = request->order.wait_until_us;
-    call->task.until_us = request->order.settle_until_us;
-    request_wait_call(request, found);
+    orders_change(request, look_up_decided, found);
 }

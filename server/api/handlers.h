@@ -15,6 +15,11 @@ void orders_get(struct request *request);
 /* A call's work: the order of the path, wherever it stands, into the call's record. */
 enum { ORDERS_LOOKUP_MS = 5000 };
 enum catalog_result orders_look_up(struct call *call, struct pg *pg, struct error *error);
+/* Begins to change the order of the path: `work` is done in a call, again as long as an order may
+ * wait, and then `then` goes on; a server that drains refuses. */
+void orders_change(struct request *request,
+                   enum catalog_result (*work)(struct call *, struct pg *, struct error *),
+                   void (*then)(struct request *));
 /* These fit `request->answer`: the order that a call has found; that dispatch has decided. */
 enum MHD_Result orders_answer_found(struct request *request);
 enum MHD_Result orders_answer_decided(struct request *request);

@@ -92,6 +92,29 @@ enum catalog_result orders_look_up(struct call *call, struct pg *pg, struct erro
                                 &call->record, error);
 }
 
+void orders_change(struct request *request,
+                   enum catalog_result (*work)(struct call *, struct pg *, struct error *),
+                   void (*then)(struct request *))
+{
+    const struct settings *settings = request->http->services->settings;
+
+    if (!request_query(request, NULL, 0))
+        return;
+    if (request->http->draining) {
+        problem_outcome(&request->problem, ORDER_SHUTTING_DOWN);
+        request_refuse(request);
+        return;
+    }
+    submission_stamp(&request->order, settings, settings->lock_wait_ms);
+    struct call *call = request_call(request, work, ORDER_NOT_FOUND, ORDERS_LOOKUP_MS);
+    if (!call)
+        return;
+    call->task.turn = TURN_WRITE;
+    call->again_until_us = request->order.wait_until_us;
+    call->task.until_us = request->order.settle_until_us;
+    request_wait_call(request, then);
+}
+
 enum MHD_Result orders_answer_found(struct request *request)
 {
     char body[RENDER_ORDER_MAX];

@@ -106,20 +106,5 @@ static void answered(struct request *request)
 
 void orders_pay(struct request *request)
 {
-    const struct settings *settings = request->http->services->settings;
-
-    if (!request_query(request, NULL, 0))
-        return;
-    if (request->http->draining) {
-        refuse(request, ORDER_SHUTTING_DOWN);
-        return;
-    }
-    submission_stamp(&request->order, settings, settings->lock_wait_ms);
-    struct call *call = request_call(request, pay, ORDER_NOT_FOUND, PAY_MS);
-    if (!call)
-        return;
-    call->task.turn = TURN_WRITE;
-    call->again_until_us = request->order.wait_until_us;
-    call->task.until_us = request->order.settle_until_us;
-    request_wait_call(request, answered);
+    orders_change(request, pay, answered);
 }
