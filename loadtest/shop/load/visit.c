@@ -84,13 +84,6 @@ bool visit_begin(struct visit *visit, const struct target *target, struct shop_p
     return prepare(visit, &target->steps[0], VISIT_STEP, error);
 }
 
-/* Ends the visit with a text, or without. Always false. */
-static bool leave(struct visit *visit)
-{
-    visit->state = VISIT_IDLE;
-    return false;
-}
-
 /* A step that says no has answered for the purchase, which is then never sent. */
 static bool says_no(const struct shop_request *step, struct shop_purchase *purchase,
                     const struct shop_answer *answer)
@@ -107,19 +100,19 @@ static bool says_no(const struct shop_request *step, struct shop_purchase *purch
     return true;
 }
 
-static bool end_step(struct visit *visit, const struct target *target,
+static void end_step(struct visit *visit, const struct target *target,
                      struct shop_purchase *purchase, const struct shop_answer *answer,
                      struct error *error)
 {
     const struct shop_request *step = &target->steps[visit->step];
     if (says_no(step, purchase, answer))
-        return leave(visit);
+        return;
     bool wanted = step->expect ? answer->status == step->expect
                                : answer->status >= 200 && answer->status < 300;
     if (!wanted) {
         error_fail(error, "step %zu (%.200s) was answered with status %d", visit->step + 1,
                    step->url, answer->status);
-        return leave(visit);
+        return;
     }
     for (size_t i = 0; i < step->take_count; i++) {
         char *value = meaning_take(answer, step->takes[i].value);
@@ -128,13 +121,14 @@ static bool end_step(struct visit *visit, const struct target *target,
         if (!taken) {
             error_fail(error, "step %zu (%.200s): its answer has nothing at %s", visit->step + 1,
                        step->url, step->takes[i].value);
-            return leave(visit);
+            return;
         }
     }
     visit->step++;
-    return visit->step < target->step_count
-               ? prepare(visit, &target->steps[visit->step], VISIT_STEP, error)
-               : prepare_purchase(visit, target, purchase, error);
+    if (visit->step < target->step_count)
+        prepare(visit, &target->steps[visit->step], VISIT_STEP, error);
+    else
+        prepare_purchase(visit, target, purchase, error);
 }
 
 static void rest(struct visit *visit, const struct target *target)
@@ -143,7 +137,7 @@ static void rest(struct visit *visit, const struct target *target)
     visit->rest_until_us = clock_mono_us() + target->poll.every_us;
 }
 
-static bool end_purchase(struct visit *visit, const struct target *target,
+static void end_purchase(struct visit *visit, const struct target *target,
                          struct shop_purchase *purchase, const struct shop_answer *answer)
 {
     purchase->end_us = clock_mono_us();
@@ -152,16 +146,15 @@ static bool end_purchase(struct visit *visit, const struct target *target,
         purchase->first = meaning_of(target->rules, target->rule_count, answer, &purchase->order);
     purchase->last = purchase->first;
     if (purchase->order && !visit_fields_set(&visit->fields, "order", purchase->order))
-        return leave(visit);
+        return;
     if (purchase->first != SHOP_ACCEPTED || !target->poll.method)
-        return leave(visit);
+        return;
     visit->give_up_us = clock_mono_us() + target->poll.within_us;
     rest(visit, target);
-    return false;
 }
 
 /* An answer that says nothing yet is asked for again, until its time is over. */
-static bool end_question(struct visit *visit, const struct target *target,
+static void end_question(struct visit *visit, const struct target *target,
                          struct shop_purchase *purchase, const struct shop_answer *answer)
 {
     char *order = NULL;
@@ -174,25 +167,27 @@ static bool end_question(struct visit *visit, const struct target *target,
         free(order);
     if (meaning != SHOP_UNKNOWN && meaning != SHOP_ACCEPTED && meaning != SHOP_SHED) {
         purchase->last = meaning;
-        return leave(visit);
+        return;
     }
     if (clock_mono_us() >= visit->give_up_us)
-        return leave(visit);
+        return;
     rest(visit, target);
-    return false;
 }
 
-bool visit_answered(struct visit *visit, const struct target *target,
+void visit_answered(struct visit *visit, const struct target *target,
                     struct shop_purchase *purchase, CURLcode result, struct error *error)
 {
     const struct shop_answer answer = call_answer(&visit->call, result);
+    enum visit_state state = visit->state;
+
     call_explain(&visit->call, result, error);
-    if (visit->state == VISIT_STEP)
-        return result == CURLE_OK ? end_step(visit, target, purchase, &answer, error)
-                                  : leave(visit);
-    if (visit->state == VISIT_BUYING)
-        return end_purchase(visit, target, purchase, &answer);
-    return end_question(visit, target, purchase, &answer);
+    visit->state = VISIT_IDLE; /* unless something is to come */
+    if (state == VISIT_BUYING)
+        end_purchase(visit, target, purchase, &answer);
+    else if (state != VISIT_STEP)
+        end_question(visit, target, purchase, &answer);
+    else if (result == CURLE_OK)
+        end_step(visit, target, purchase, &answer, error);
 }
 
 bool visit_ask(struct visit *visit, const struct target *target, struct error *error)

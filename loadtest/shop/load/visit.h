@@ -50,9 +50,9 @@ struct visit {
 bool visit_begin(struct visit *visit, const struct target *target, struct shop_purchase *purchase,
                  struct error *error);
 
-/* curl is done with its request. Afterwards the next request is prepared (true), or it rests, or
- * has ended (false; the error is set, or its text is empty). */
-bool visit_answered(struct visit *visit, const struct target *target,
+/* curl is done with its request. Afterwards the next request is prepared, or it rests, or has ended
+ * (idle; the error is set, or its text is empty). */
+void visit_answered(struct visit *visit, const struct target *target,
                     struct shop_purchase *purchase, CURLcode result, struct error *error);
 
 /* It has rested: prepares the question. */
