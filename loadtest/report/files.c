@@ -38,7 +38,7 @@ bool files_make_folder(const char *wanted, char *out, size_t size, bool *made, s
 
 FILE *files_create(const char *folder, const char *name, struct error *error)
 {
-    char path[1200];
+    char path[FILES_PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "w");
     if (!file)
@@ -46,9 +46,27 @@ FILE *files_create(const char *folder, const char *name, struct error *error)
     return file;
 }
 
+json_t *files_read_json(const char *path, const char *name, char file[FILES_PATH_MAX],
+                        struct error *error)
+{
+    struct stat about;
+    json_error_t wrong;
+
+    bool folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    snprintf(file, FILES_PATH_MAX, "%s%s%s", path, folder ? "/" : "", folder ? name : "");
+    if (stat(file, &about) != 0) {
+        error_fail(error, "%s: %s", file, strerror(errno));
+        return NULL;
+    }
+    json_t *json = json_load_file(file, 0, &wrong);
+    if (!json)
+        error_fail(error, "%s: line %d: %s", file, wrong.line, wrong.text);
+    return json;
+}
+
 bool files_copy(const char *folder, const char *name, FILE *to, struct error *error)
 {
-    char path[1200], piece[4096];
+    char path[FILES_PATH_MAX], piece[4096];
     size_t got = 0;
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *from = fopen(path, "r");

@@ -22,6 +22,12 @@ bool files_close(FILE *file, const char *name, struct error *error);
 /* Writes `json`, which it takes, to a file in the folder; NULL is no memory. */
 bool files_write_json(const char *folder, const char *name, json_t *json, struct error *error);
 
+/* Reads the file at `path`, or where that is a folder, the file `name` in it; `file` gets its path.
+ * NULL with the error. */
+enum { FILES_PATH_MAX = 1200 };
+json_t *files_read_json(const char *path, const char *name, char file[FILES_PATH_MAX],
+                        struct error *error);
+
 /* Copies a file of the folder to a stream. */
 bool files_copy(const char *folder, const char *name, FILE *to, struct error *error);
 

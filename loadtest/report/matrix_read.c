@@ -3,11 +3,12 @@
  * what is needed here, is not guessed at. */
 #include "loadtest/report/matrix_report.h"
 
+#include "loadtest/report/files.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static bool take_integer(const json_t *object, const char *name, int64_t least, int64_t *out,
                          struct error *error)
@@ -173,18 +174,12 @@ static bool take_matrix(const json_t *document, struct matrix *out, struct error
 
 bool matrix_read(const char *path, struct matrix *out, json_t **made_on, struct error *error)
 {
-    char file[1200];
-    struct stat about;
-    json_error_t wrong;
+    char file[FILES_PATH_MAX];
     *out = (struct matrix){.count = 0};
     *made_on = NULL;
-    bool folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
-    snprintf(file, sizeof file, "%s%s", path, folder ? "/faults.json" : "");
-    if (stat(file, &about) != 0)
-        return error_fail(error, "%s: %s", file, strerror(errno));
-    json_t *document = json_load_file(file, 0, &wrong);
+    json_t *document = files_read_json(path, "faults.json", file, error);
     if (!document)
-        return error_fail(error, "%s: line %d: %s", file, wrong.line, wrong.text);
+        return false;
     bool taken = take_matrix(document, out, error) || error_prefix(error, "%s", file);
     *made_on = json_incref(json_object_get(document, "made_on"));
     json_decref(document);

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { ROUNDS_MAX = 1000 };
 
@@ -429,17 +428,11 @@ bool document_write(const char *folder, json_t *json, struct document *out, stru
 
 bool document_read(const char *path, struct document *out, struct error *error)
 {
-    char file[1200];
-    struct stat about;
-    json_error_t wrong;
+    char file[FILES_PATH_MAX];
+    json_t *document = files_read_json(path, "results.json", file, error);
 
-    bool folder = stat(path, &about) == 0 && S_ISDIR(about.st_mode);
-    snprintf(file, sizeof file, "%s%s", path, folder ? "/results.json" : "");
-    if (stat(file, &about) != 0)
-        return error_fail(error, "%s: %s", file, strerror(errno));
-    json_t *document = json_load_file(file, 0, &wrong);
     if (!document)
-        return error_fail(error, "%s: line %d: %s", file, wrong.line, wrong.text);
+        return false;
     if (document_take(document, out, error))
         return true;
     return error_prefix(error, "%s", file);
