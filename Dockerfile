@@ -38,8 +38,8 @@ COPY --from=build /src/build/release/server/seckill-server /usr/local/bin/seckil
 USER 10001:10001
 ENV SECKILL_LISTEN=0.0.0.0:8080
 EXPOSE 8080
-# Whether the process serves; whether it should get orders is /readyz, which its proxy asks. Bash alone, so that the
-# image needs no client.
+# Whether the process serves, where --listen or the environment has it; whether it should get orders is /readyz, which its
+# proxy asks. Bash alone, so that the image needs no client.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=3 \
-  CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${SECKILL_LISTEN##*:} && printf 'GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && grep -q '^HTTP/1.1 200 ' <&3"]
+  CMD ["bash", "-c", "at=$(tr '\\0' '\\n' </proc/1/cmdline | sed -nE '/^--listen$/{n;p};s/^--listen=//p' | tail -n 1); at=${at:-$SECKILL_LISTEN}; host=${at%:*}; exec 3<>/dev/tcp/${host//[][]}/${at##*:} && printf 'GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && grep -q '^HTTP/1.1 200 ' <&3"]
 ENTRYPOINT ["seckill-server"]

@@ -53,7 +53,7 @@ bool bench_options_parse(struct bench_options *out, enum options_action *action,
     if (!option_rows_parse(&table, ALWAYS, &line, &out->base, &given, error))
         return false;
     *action = (enum options_action)given.stop;
-    return *action != OPTIONS_GO || options_settle(&out->base, error);
+    return *action != OPTIONS_GO || options_finish(&out->base, error);
 }
 
 void bench_options_print_help(FILE *to)

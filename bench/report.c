@@ -160,8 +160,6 @@ void bench_print(FILE *to, const struct bench_report *report)
 {
     const struct harness *harness = &report->bench->harness;
     const struct options *options = harness->options;
-    char line[600];
-    machine_line(&harness->machine, line, sizeof line);
     double load = report->bench->load_average;
     fprintf(to,
             "\n%" PRId64 " connections, %" PRId64 " rounds of %" PRId64
@@ -192,8 +190,8 @@ void bench_print(FILE *to, const struct bench_report *report)
     fprintf(to,
             "An order writes one row in orders and one update of the product's row, committed with "
             "synchronous_commit on.\nwithin noise: some rounds reach the bound and some do not. "
-            "sides alike: the spreads of the two overlap.\n%s\n",
-            line);
+            "sides alike: the spreads of the two overlap.\n");
+    machine_print(to, &harness->machine);
 }
 
 static json_t *json_span(const struct span *span)

@@ -3,11 +3,11 @@
 #
 #   run.sh SHOP [--way WAY] [--unsafe] [--port N] [--stack DIR] [--judge | -- COMMAND...]
 #
-# SHOP is flask, node, mariadb (WAY: pessimistic, which is the usual one, optimistic, short, redis-lock), recipes or
-# recipes-node (WAY: conditional, the usual one, optimistic, early-release, redis-token, redis-stock), or vendure, a real one
-# from npm (WAY: 3.7.3, the usual one, or next). --unsafe takes the protection out; with recipes it takes the mistake in the
-# recipe's place. With a COMMAND the shop runs as long as that does, and the exit status is the command's:
-# run.sh flask --unsafe -- seckill-loadtest shop examples/flask/shop.yaml
+# SHOP is flask, node, mariadb (WAY: pessimistic, which is the usual one, optimistic, short, redis-lock), recipes,
+# recipes-node, recipes-java or recipes-go (WAY: conditional, the usual one, optimistic, early-release, redis-token,
+# redis-stock), or vendure, a real one from npm (WAY: 3.7.3, the usual one, or next). --unsafe takes the protection out;
+# with recipes it takes the mistake in the recipe's place. With a COMMAND the shop runs as long as that does, and the exit
+# status is the command's: run.sh flask --unsafe -- seckill-loadtest shop examples/flask/shop.yaml
 #
 # --judge is that command: it builds the harness first, and what stands behind `--` are the harness's options.
 #
@@ -56,16 +56,25 @@ case $shop in
     packages=()
     program=(node "$here/node/shop.js")
     ;;
+  recipes | recipes-*) export SHOP_WAY=${SHOP_WAY:-conditional} ;;&
   recipes)
     packages=(python3:/usr/bin/python3 python3-psycopg2 python3-redis)
-    export SHOP_WAY=${SHOP_WAY:-conditional}
     program=(/usr/bin/python3 "$here/recipes/python/host.py")
     ;;
   recipes-node)
     [ -z "${SHOP_UNSAFE:-}" ] || usage "the mistakes are in Python: recipes --unsafe"
     packages=()
-    export SHOP_WAY=${SHOP_WAY:-conditional}
     program=(node "$here/recipes/node/host.js")
+    ;;
+  recipes-java)
+    packages=("${java_packages[@]}")
+    jars=$(printf ':/usr/share/java/%s.jar' postgresql HikariCP slf4j-api slf4j-nop junixsocket-common aopalliance \
+      commons-logging spring3-{aop,beans,core,jdbc,transaction})
+    program=(java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$root/build/recipes-java$jars" Host)
+    ;;
+  recipes-go)
+    packages=("${go_packages[@]}")
+    program=("$root/build/recipes-go/host")
     ;;
   vendure)
     [ -z "${SHOP_UNSAFE:-}" ] || usage "vendure is judged as it is; its versions are its ways: 3.7.3 and next"
@@ -73,7 +82,7 @@ case $shop in
     export SHOP_WAY=${SHOP_WAY:-3.7.3}
     program=(node "$here/vendure/shop.js")
     ;;
-  *) usage "there is no shop ${shop:-without a name}: flask, node, mariadb, recipes, recipes-node or vendure" ;;
+  *) usage "there is no shop ${shop:-without a name}: flask, node, mariadb, recipes, recipes-node, -java, -go, or vendure" ;;
 esac
 
 # Vendure and what it needs, as the versions were when it was judged; no package's script is run.
@@ -101,6 +110,20 @@ find_modules() {
   node -e 'for (const name of ["express", "pg", "redis"]) require(name)' 2>/dev/null && return
   export NODE_PATH=$kept/node_modules
   fetch_modules "$here" "$kept" || { say "without npm's: apt-get install node-express node-pg node-redis"; exit 77; }
+}
+
+# Java's and Go's recipes, in build/; again where a source is newer.
+compile() {
+  local to=$root/build/$shop from=$here/recipes/${shop#recipes-}
+  [ -z "$(find "$from" -newer "$to/compiled" 2>&1)" ] && return
+  say "compiling examples/recipes/${shop#recipes-}"
+  mkdir -p "$to"
+  case $shop in
+    recipes-java) javac -d "$to" -cp "$jars" "$from"/*.java ;;
+    recipes-go)   # from Debian's packages, without modules
+      (cd "$from" && GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$to/cache CGO_ENABLED=0 go build -o "$to/host" .) ;;
+  esac || die "they do not compile"
+  touch "$to/compiled"
 }
 
 stop_shop() {
@@ -149,10 +172,11 @@ start_shop() {
 install_packages "${run_packages[@]}" "${packages[@]}"
 if [ -n "$judge" ]; then
   build release seckill-loadtest
-  set -- "$root/build/release/loadtest/seckill-loadtest" shop "$here/${shop%-node}/shop.yaml" "$@"
+  set -- "$root/build/release/loadtest/seckill-loadtest" shop "$here/${shop%%-*}/shop.yaml" "$@"
 fi
 case $shop in
   vendure) find_vendure ;;
+  recipes-java | recipes-go) compile ;;
   *) [ "${program[0]}" != node ] || find_modules ;;
 esac
 trap pass_on INT TERM HUP
@@ -168,7 +192,7 @@ $shop${SHOP_UNSAFE:+, without its protection,} sells at $SHOP_URL. Judge it from
 
   export SHOP_URL='$SHOP_URL' SHOP_DATABASE='$SHOP_DATABASE' SHOP_MARIADB='$SHOP_MARIADB' SHOP_WAY='${SHOP_WAY:-}'
   (cd '$root' && cmake --preset release && cmake --build build/release --target seckill-loadtest)
-  '$root/build/release/loadtest/seckill-loadtest' shop '$here/${shop%-node}/shop.yaml'
+  '$root/build/release/loadtest/seckill-loadtest' shop '$here/${shop%%-*}/shop.yaml'
 
 Ctrl-C stops all of it.
 END

@@ -11,29 +11,11 @@
 static int run(union command_options *all)
 {
     switch (all->shared.command) {
-    case COMMAND_RUN:
-        return all->shared.scenario == SCENARIO_UNPAID ? command_unpaid(&all->run)
-                                                       : command_run(&all->run);
-    case COMMAND_AUDIT:
-        return command_audit(&all->audit);
-    case COMMAND_REPORT:
-        return command_report(&all->report);
-    case COMMAND_SWEEP:
-        return command_sweep(&all->sweep);
-    case COMMAND_CAPACITY:
-        return command_capacity(&all->capacity);
-    case COMMAND_CHECK:
-        return command_check(&all->check);
-    case COMMAND_FAULTS:
-        return command_faults(&all->faults);
-    case COMMAND_RECORD:
-        return command_record(&all->record);
-    case COMMAND_OASIS:
-        return command_oasis(&all->oasis);
-    case COMMAND_ZOO:
-        return command_zoo(&all->zoo);
-    case COMMAND_SHOP:
-        return command_shop(&all->shop);
+#define X(name, NAME)                                                                              \
+    case COMMAND_##NAME:                                                                           \
+        return command_##name(&all->name);
+        COMMANDS(X)
+#undef X
     }
     return 2;
 }

@@ -36,6 +36,7 @@ fi
 
 install_packages "${build_packages[@]}" "${run_packages[@]}" "${component_packages[@]}"
 build release seckill-server seckill-loadtest
+check_strategies "$root/build/release/server/seckill-server" ${options[0]+"${options[@]}"}
 build dev seckill-server # has the test's strategy that is the control of a column
 cd "$root"
 loadtest=build/release/loadtest/seckill-loadtest

@@ -23,14 +23,19 @@ bench_packages=(nginx-light:nginx)   # a point of reference
 # what some strategies need besides: client libraries to build with, servers for stack.sh --with
 component_packages=(librabbitmq-dev rabbitmq-server libmemcached-dev memcached:memcached libzookeeper-mt-dev
   libzookeeper-java default-jre-headless:java)
+# cluster.sh: nodes that elect a primary
+cluster_packages=(patroni:patroni etcd-server:etcd iproute2:ip)
 # examples/: what its shops are written with and sell on. A MariaDB without its service. Where there is an npm, its Node
 # may be a stranger's, with which Debian's modules conflict: there examples/run.sh fetches them.
+java_packages=(default-jdk-headless:javac libpostgresql-jdbc-java libhikaricp-java libspring-jdbc-java libspring-aop-java
+  libjunixsocket-java libjunixsocket-jni)
+go_packages=(golang-go:go golang-github-lib-pq-dev golang-gopkg-redis.v5-dev)
 example_packages=(python3-flask python3-psycopg2 python3-pymysql python3-redis
-  mariadb-server-core:mariadbd mariadb-client-core:mariadb)
+  mariadb-server-core:mariadbd mariadb-client-core:mariadb "${java_packages[@]}" "${go_packages[@]}")
 command -v npm >/dev/null || example_packages+=(node-express node-pg node-redis)
 # clang-19: what Debian 13 calls clang; it warns of more than Debian 12's
-test_packages=(clang:clang clang-19:clang-19 clang-format:clang-format clang-tidy:clang-tidy cppcheck:cppcheck shellcheck:shellcheck
-  mandoc:mandoc spin:spin
+test_packages=(mold:mold clang:clang clang-19:clang-19 clang-format:clang-format clang-tidy:clang-tidy
+  cppcheck:cppcheck shellcheck:shellcheck mandoc:mandoc spin:spin
   haproxy:haproxy docker-compose pgbouncer:pgbouncer prometheus:promtool git:git openssl:openssl python3:python3 python3-yaml
   python3-jsonschema npm:npm)
 # Ubuntu has Chromium as a snap alone, which a test cannot drive: there the page's test is skipped.
@@ -110,12 +115,34 @@ build() { # PRESET [TARGET]...: quiet unless it fails
   local preset=$1 tree=$root/build/$1 log=$root/build/$1/build.log
   shift
   mkdir -p "$tree"
+  # A checkout that was moved: CMake refuses what it configured elsewhere.
+  grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$tree/CMakeCache.txt" || rm -rf "$tree/CMakeCache.txt" "$tree/CMakeFiles"
   say "building build/$preset"
   if ! (cd "$root" && cmake --preset "$preset" &&
     cmake --build "$tree" --parallel "$(nproc)" --target "${@:-all}") >"$log" 2>&1; then
     grep -m 1 -A 20 -e '^FAILED' -e 'CMake Error' "$log" >&2 || tail -n 20 "$log" >&2
     die "the build failed: $log"
   fi
+}
+
+# Ends with status 2, and the name that may have been meant, where one is not among the server's, which is asked itself.
+# Before a stack is started: what is mistyped is known at once.
+check_strategies() { # SERVER [OPTION]...: names are taken from --strategies, --strategy and --reproduce
+  local server=$1 names=() name said
+  while shift && [ $# -gt 0 ]; do
+    case $1 in
+      --strategies | --strategy | --reproduce) IFS=, read -r -a names <<<"${2:-}" ;;
+      --strategies=* | --strategy=* | --reproduce=*) IFS=, read -r -a names <<<"${1#*=}" ;;
+      *) continue ;;
+    esac
+    for name in "${names[@]%%/*}"; do
+      case $1:$name in --strategies*:all | --strategies*:usual | *:control-*) continue ;; esac
+      said=$("$server" --print-schema --default-strategy "$name" 2>&1 >/dev/null) && continue
+      said=${said#*default-strategy: }
+      echo "$me: ${said/--help/$server --help}" >&2
+      exit 2
+    done
+  done
 }
 
 # --- the stack, and one child ---

@@ -18,6 +18,12 @@ esac
 
 # --- on this Debian ---
 
+# The remote of the checkout, without a password that it may have been cloned with. git@HOST:PATH is a place, too.
+homepage() {
+  git -C "$root" config remote.origin.url 2>/dev/null |
+    sed -nE 's,^git@([^:]+):,https://\1/,; s,//[^/]*@,//,; s,\.git$,,; /^https:/p' || true
+}
+
 make_package() {
   local tree=$root/build/package release
   release=1~deb$(. /etc/os-release && echo "${VERSION_ID:-0}")
@@ -32,7 +38,7 @@ make_package() {
   CFLAGS+=" $CPPFLAGS"
   say "building $tree"
   { cmake -S "$root" -B "$tree" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=/usr \
-      -DSECKILL_TESTS=OFF -DSECKILL_DEB_RELEASE="$release" &&
+      -DSECKILL_TESTS=OFF -DSECKILL_DEB_RELEASE="$release" -DSECKILL_HOMEPAGE="${SECKILL_HOMEPAGE:-$(homepage)}" &&
     cmake --build "$tree" && (cd "$tree" && cpack -G DEB); } >"$tree/log" 2>&1 || die "the build failed: $(tail -n 20 "$tree/log")"
   package=$(echo "$tree"/seckill_*.deb)
 }
@@ -90,7 +96,7 @@ build_there() {
   mkdir "$tree/seckill"
   (cd "$root" && git ls-files -z | xargs -0 cp --parents -t "$tree/seckill")
   touch -d "@$(git -C "$root" log -1 --format=%ct)" "$tree/seckill/CHANGELOG.md"
-  in_tree /seckill/scripts/package.sh
+  in_tree env SECKILL_HOMEPAGE="$(homepage)" /seckill/scripts/package.sh
   mkdir -p "$root/build/package-$suite"
   rm -f "$root/build/package-$suite"/*.deb
   cp "$tree"/seckill/build/package/*.deb "$root/build/package-$suite/"
@@ -102,6 +108,7 @@ install_there() {
   cp "$root/build/package-$suite"/*.deb "$tree$deb"
   in_tree sh -c "apt-get update && apt-get install -y --no-install-recommends $deb" >"$work/log" 2>&1 ||
     die "it cannot be installed: $(tail -n 20 "$work/log")"
+  grep -q '^ *2. systemctl enable' "$work/log" || die "the installation does not say what comes next"
   in_tree seckill-server --version
   in_tree seckill-loadtest --version
   in_tree id seckill
@@ -113,8 +120,10 @@ install_there() {
   in_tree cat /etc/seckill/admin_token | cmp - "$work/token" || die "an upgrade makes another token"
   in_tree dpkg --remove seckill >"$work/log" 2>&1 || die "it cannot be removed: $(cat "$work/log")"
   in_tree test -e /etc/seckill/seckill.env || die "a removal takes the settings with it"
+  in_tree mkdir -p /etc/systemd/system/multi-user.target.wants
+  in_tree ln -s /lib/systemd/system/seckill-server.service /etc/systemd/system/multi-user.target.wants/
   in_tree dpkg --purge seckill >"$work/log" 2>&1 || die "it cannot be purged: $(cat "$work/log")"
-  ! in_tree sh -c 'ls -d /etc/seckill /usr/share/doc/seckill' 2>/dev/null || die "a purge leaves this"
+  ! in_tree sh -c 'ls -d /etc/seckill /usr/share/doc/seckill; find /etc/systemd -name seckill\* | grep .' 2>/dev/null || die "a purge leaves this"
   say "installed, upgraded, removed and purged on Debian $suite"
 }
 

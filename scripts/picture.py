@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """picture.py [--check] [ROOT]: draws the README's picture, or says whether what stands there is stale.
 
-docs/run/rates.svg is drawn of docs/run/results.json, for the strategies below, as the report's page draws it. That file has
+docs/run/rates.svg is drawn of docs/run/results.json, for the usual strategies, which are bold in docs/STRATEGIES.md, as the report's page draws it. That file has
 the run which docs/RESULTS.md prints: each line of its table must be found there, with the same figures. Both READMEs must
 show the picture.
 """
@@ -14,8 +14,6 @@ import sys
 
 DATA, PICTURE, TABLE = "docs/run/results.json", "docs/run/rates.svg", "docs/RESULTS.md"
 READMES = ["README.md", "README.zh.md"]
-STRATEGIES = ["none", "local-lock", "pessimistic", "optimistic", "conditional", "pipelined", "batch", "redis-token", "redis-fenced",
-              "redis-queue", "redis-stock", "partitioned-queue"]
 # strategy, instances, requests/s, committed/s, refused/s, failed/s, p50, p99, stock, sold, left, oversold, lost, verdict;
 # then what else it needs to be right
 LINE = re.compile(r"^([a-z-]+) +(\d+) +\d+ ±\d+ +(\d+) ±(\d+) +\d+ +\d+ +([\d.]+) +([\d.]+) +(\d+) +(\d+) +\d+ +(\d+) +(\d+)"
@@ -39,6 +37,9 @@ os.chdir(arguments[0] if arguments else os.path.join(os.path.dirname(os.path.abs
 def read(file):
     with open(file, encoding="utf-8") as text:
         return text.read()
+
+
+STRATEGIES = re.findall(r"^\| \*\*\[?`([a-z-]+)`", read("docs/STRATEGIES.md"), re.MULTILINE)
 
 
 def printed():
@@ -118,13 +119,14 @@ def row(place, runs, middle):
 
 
 def draw():
-    """The strategies, the fastest first, on a log axis from a power of ten to another."""
+    """The strategies, the fastest first, on an axis from 0 to the next multiple of its step."""
     lines = {key: runs for key, runs in lines_of().items() if key[0] in STRATEGIES}
     rates = [run["committed_per_s"] for runs in lines.values() for run in rounds_of(runs)]
-    first, last = math.floor(math.log10(min(rates))), math.ceil(math.log10(max(rates)))
+    step = 10 ** math.floor(math.log10(max(rates)))
+    last = math.ceil(max(rates) / step)
 
     def place(rate):
-        return LABELS + PLOT * (math.log10(rate) - first) / (last - first)
+        return LABELS + PLOT * rate / (last * step)
 
     def best(strategy):
         return max(statistics.median(run["committed_per_s"] for run in rounds_of(runs)) for key, runs in lines.items() if key[0] == strategy)
@@ -139,7 +141,7 @@ def draw():
             drawn += small(LABELS - 6, middle + 4, f"×{instances}") + row(place, lines[strategy, instances], middle)
     bottom = y + ROW
     grid = "".join(path(f"M{place(tick):.1f} {top - 6}V{bottom + 2}", "line") + small(place(tick), CAPTION + 14, tick, "middle")
-                   for tick in (10 ** power for power in range(first, last + 1)))
+                   for tick in range(0, (last + 1) * step, step))
     key = bottom + FOOT + 14
     keys = "".join(f'<rect x="{x}" y="{key - 9}" width="10" height="10" rx="2" style="fill:var(--{name})"/>\n'
                    + small(x + 16, key, f"{sign} {english}", "start", "ink") + small(x + 16, key + 14, chinese, "start")

@@ -234,6 +234,7 @@ profile() { # STRATEGY
 
 install_packages "${build_packages[@]}" "${run_packages[@]}"
 build release seckill-bench-server
+check_strategies "$root/build/release/server/seckill-bench-server" --strategy "$(IFS=,; echo "${strategies[*]}")"
 mkdir -p "$work"
 : >"$work/counts"
 trap pass_on INT TERM HUP

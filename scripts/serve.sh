@@ -13,14 +13,22 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 port=8080 instances=1
 while :; do
   case ${1:-} in
+    --port=* | --instances=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" && continue ;;
     --port) port=${2:?--port takes a number} ;;
     --instances) instances=${2:?--instances takes a number} ;;
     *) break ;;
   esac
   shift 2
 done
+[[ $port =~ ^[0-9]{1,5}$ ]] || die "--port takes a number, not '$port'"
 [[ $instances =~ ^[1-9]$ ]] || die "--instances takes 1 to 9"
 [ "$instances" = 1 ] || [ "$port" != 0 ] || die "--instances wants a --port of its own"
+
+# So that the page's race can stop a holder past its lease, which is short for that; other times are the reader's own.
+case " $*" in
+  *' --lock-ttl-ms'* | *' --work-timeout-ms'* | *' --stall-ms'*) ;;
+  *) set -- --stall-ms 500 --lock-ttl-ms 3000 --work-timeout-ms 2500 "$@" ;;
+esac
 
 server=$root/build/release/server/seckill-server
 run=$root/.stack/serve
@@ -111,6 +119,7 @@ packages=("${build_packages[@]}" "${run_packages[@]}")
 [ "$instances" = 1 ] || packages+=(haproxy:haproxy)
 install_packages "${packages[@]}"
 build release seckill-server
+"$server" --print-schema "$@" >/dev/null # a mistyped flag or strategy ends it before anything is started
 trap stop_servers INT TERM HUP
 use_stack "$root/.stack"
 trap end EXIT
@@ -121,14 +130,19 @@ else
   make_token
   start_instances "$@"
 fi
-answer=$(put_product) || die "the product could not be made: $answer"
+offer="product 1 has 100 to sell"
+if curl -s --fail -o /dev/null --max-time 10 "$url/products/1"; then
+  offer="product 1 is there from before, and its orders (a new sale: curl -X PUT $url/products/1 -d '{\"stock\": 100}')"
+else
+  answer=$(put_product) || die "the product could not be made: $answer"
+fi
 cat <<END
 listening on $url
-product 1 has 100 to sell. Buy one:
+$offer. Buy one:
 
   curl -d '{"product_id": 1, "user_id": 42}' '$url/orders?strategy=redis-queue'
 
-or open the page, and race two strategies in it:
+or open the page, race two strategies in it, and stop the holder of a lock:
 
   $url/${generated:+#token=$generated}
 

@@ -173,7 +173,7 @@ is_of_the_return() { # NAME
   awk -v grace_us=1000000 '
     FILENAME ~ /gone$/ { if ($2 == "stock") gone = $1; next }
     FILENAME ~ /events$/ { if ($2 == "stock") back = $1; next }
-    /^  [A-Z]+[0-9]* / && !/^  A12 / { other = 1 }
+    /^  [0-9]/ && !/ \(A12 / { other = 1 }
     /^ *op / { gsub(/[][]/, ""); seen++; if (!back || $3 < gone || $5 > back + grace_us) other = 1 }
     END { exit other || !seen }' "$out/gone" "$out/events" "$out/$1.checked"
 }
@@ -187,7 +187,7 @@ check() { # NAME STRATEGY
     say "$1: $(grep -m 1 -o 'falsely for sure [0-9]*' "$out/$1.checked") \"sold out\", while its Redis came back"
     return
   fi
-  fail "$1: $(grep -m 1 -E '^  [A-Z]+[0-9]* |seckill-loadtest' "$out/$1.checked"); $out/$1.checked, $out/$1/ledger.jsonl"
+  fail "$1: $(grep -m 1 -E '^  [0-9]|seckill-loadtest' "$out/$1.checked"); $out/$1.checked, $out/$1/ledger.jsonl"
   return 1
 }
 
@@ -281,6 +281,7 @@ judge_rest() {
 
 install_packages "${build_packages[@]}" "${run_packages[@]}"
 build release seckill-server seckill-loadtest
+check_strategies "$server" --strategy "$chosen"
 postgres=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
 with=''
 [ ! -x /usr/lib/rabbitmq/bin/rabbitmq-server ] || with=rabbitmq

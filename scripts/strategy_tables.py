@@ -2,22 +2,27 @@
 """strategy_tables.py SERVER [--check] [ROOT]: writes the table of strategies into docs/STRATEGIES.md and
 docs/STRATEGIES.zh.md, or says which is stale.
 
-It holds what `SERVER --strategies=markdown` prints, promises as letters; each name links to the page that has a heading of
-that name, or a title that begins with it. In Chinese the sentence that stands there is kept, and a strategy that has none
-yet gets its English one. Only what stands between the two marks is touched.
+It holds what `SERVER --strategies=markdown` prints, the usual ones first and bold, and what docs/run/results.json says of
+three instances; each name links to the page that has a heading of that name, or a title that begins with it. Only what
+stands between the two marks is touched.
 """
 import glob
+import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 
 BEGIN = "<!-- strategies: written by scripts/strategy_tables.py -->\n"
 END = "<!-- /strategies -->\n"
-CHINESE = re.compile("[\u4e00-\u9fff]")
 # Where a strategy is told of, the first that has it. In Chinese only some pages are there.
 PAGES = ["docs/STRATEGIES.md", "docs/strategies/*.md", "docs/*[A-Z].md"]
 CHINESE_PAGES = ["docs/STRATEGIES.zh.md", "docs/*.zh.md", "docs/strategies/*.md", "docs/*.md"]
+# As the harness's table and the report have them.
+CHINESE_WORDS = {"anything-happens": "无论发生什么", "no-failover": "没有故障切换", "no-stall": "没有停顿",
+                 "no-stall/failover": "没有停顿和故障切换", "one-instance": "只有一个实例", "never": "从不"}
+ENGLISH = {words: words.replace("-", " ") for words in CHINESE_WORDS}
 
 check = "--check" in sys.argv
 arguments = [argument for argument in sys.argv[1:] if argument != "--check"]
@@ -60,20 +65,28 @@ def find_page(name, pages):
     return ""
 
 
-def chinese_sentences():
-    """Of each strategy that has one, its Chinese sentence."""
-    rows = [cells(line) for line in parts("docs/STRATEGIES.zh.md")[1].splitlines()[2:]]
-    return {re.search("`.*`", row[0])[0]: row[1] for row in rows if CHINESE.search(row[1])}
+def sold():
+    """Of each strategy, what three instances sold a second: the median of the rounds, in conditional's."""
+    rates = {}
+    for run in json.loads(read("docs/run/results.json"))["runs"]:
+        if run["instances"] == 3 and run["phase"] == "speed" and run["limit"] != "generator":
+            rates.setdefault(run["strategy"], []).append(run["committed_per_s"])
+    medians = {name: statistics.median(of) for name, of in rates.items()}
+    return {name: f"×{rate / medians['conditional']:.2f}" for name, rate in medians.items()}
 
 
-def with_pages(rows, head, nothing, pages, told):
-    def row(name, how, needs, *promises):
-        letters = [letter for letter, promise in zip("1NPF", promises) if promise == "yes"]
+def with_pages(rows, head, words, pages, in_chinese):
+    sells = sold()
+
+    def row(name, english, chinese, needs, right_if, usual):
         more = [need for need in needs.split(", ") if need != "postgresql"]
         page = find_page(name.strip("`"), pages)
-        return [f"[{name}]({page})" if page else name, told.get(name, how), ", ".join(more), " ".join(letters) or nothing]
+        linked = f"[{name}]({page})" if page else name
+        how = in_chinese and chinese or english
+        return [f"**{linked}**" if usual == "yes" else linked, how, ", ".join(more), words[right_if],
+                sells.get(name.strip("`"), "")]
 
-    return table(head, [row(*each) for each in rows])
+    return table(head, [row(*each) for each in sorted(rows, key=lambda each: each[-1] != "yes")])
 
 
 def main():
@@ -81,10 +94,10 @@ def main():
     rows = [cells(line) for line in lines.splitlines()[2:]]
     stale = []
     texts = [
-        ("docs/STRATEGIES.md", with_pages(rows, ["strategy", "how", "needs besides PostgreSQL", "promise"], "nothing",
-                                          PAGES, {})),
-        ("docs/STRATEGIES.zh.md", with_pages(rows, ["策略", "做法", "PostgreSQL 之外还需要", "承诺"], "无",
-                                             CHINESE_PAGES, chinese_sentences())),
+        ("docs/STRATEGIES.md", with_pages(rows, ["strategy", "how", "needs besides PostgreSQL", "right if", "sells"],
+                                          ENGLISH, PAGES, False)),
+        ("docs/STRATEGIES.zh.md", with_pages(rows, ["策略", "做法", "PostgreSQL 之外还需要", "何时正确", "卖出"],
+                                             CHINESE_WORDS, CHINESE_PAGES, True)),
     ]
     for file, new in texts:
         before, old, after = parts(file)

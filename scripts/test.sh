@@ -2,6 +2,7 @@
 # Every test, in one ctest run over three builds: plain, with AddressSanitizer and UndefinedBehaviorSanitizer (names
 # that begin with asan.), and with ThreadSanitizer (tsan.). Everything is also compiled by clang, and by
 # the newest clang that Debian 12 and 13 both have, which warns of more. Warnings are errors.
+# What a sanitized build asks is not asked again of the plain one (the label `again`), unless arguments choose.
 # Installs what is missing first. Arguments go to ctest: test.sh -L unit, test.sh -R http.
 #
 # The last lines are ctest's summary, and the exit status is ctest's.
@@ -35,8 +36,8 @@ test_strategy() { # NAME
   local name=$1 log=$root/build/dev/strategy.log needs with status=0
   install_packages "${build_packages[@]}" "${run_packages[@]}"
   build dev seckill-server integration_conformance
+  check_strategies "$root/build/dev/server/seckill-server" --strategy "$name"
   needs=$("$root/build/dev/server/seckill-server" --strategies | awk -v name="$name" '$1 == name { print $3 }')
-  [ -n "$needs" ] || die "there is no strategy $name (build/dev/server/seckill-server --strategies)"
   with=$(tr , '\n' <<<"$needs" | grep -vxE 'postgresql|redis|stock-redis' | paste -sd , || true)
   [ -z "$with" ] || install_packages "${component_packages[@]}"
   trap pass_on INT TERM HUP
@@ -71,9 +72,10 @@ mkdir -p "$all"
 echo 'subdirs(../dev ../asan ../tsan)' >"$all/CTestTestfile.cmake"
 trap stop_stacks EXIT
 trap stop_tests INT TERM HUP
+[ $# -gt 0 ] || set -- --label-exclude '^again$'
 # In a session of its own, so that a signal can be meant for ctest and its tests together. More tests than there are
 # cores: those on one stack take turns at its servers, and wait three times as long as they compute, for leases to end
 # above all. None counts for two: ctest starts such a one only when two others end at the same moment, so at the end.
-setsid "${fixed_addresses[@]}" ctest --test-dir "$all" --output-on-failure --parallel "$(($(nproc) * 4))" "$@" &
+setsid "${fixed_addresses[@]}" ctest --test-dir "$all" --output-on-failure --parallel "$(($(nproc) * 3))" "$@" &
 child=$!
 wait_child

@@ -55,9 +55,9 @@ static void ignore_signals(void)
     sigaction(SIGHUP, &ignore, NULL);
 }
 
-static bool check_strategy(const struct services *services, struct error *error)
+bool app_check(const struct settings *settings, struct error *error)
 {
-    const char *name = services->settings->default_strategy;
+    const char *name = settings->default_strategy;
 
     struct nearest nearest = nearest_to(name, strlen(name));
     char meant[NEAREST_TEXT_SIZE];
@@ -176,7 +176,7 @@ static bool register_metrics(struct app *app, struct error *error)
 
 static bool app_init(struct app *app, struct error *error)
 {
-    if (!check_strategy(&app->services, error) || !open_services(&app->services, error))
+    if (!open_services(&app->services, error))
         return false;
     app->http = http_create(&app->services, api_routes, error);
     if (!register_metrics(app, error) || !app->http || !backends_greet(&app->services, error))

@@ -12,8 +12,11 @@
 
 struct app;
 
+/* Whether there is what the settings name. Nothing is opened. */
+bool app_check(const struct settings *settings, struct error *error);
+
 /* Everything is built, and the socket listens; nothing is served yet. NULL: `error` says what is
- * wrong and how to mend it. `settings` are borrowed until app_destroy. */
+ * wrong and how to mend it. `settings` passed app_check, and are borrowed until app_destroy. */
 struct app *app_create(const struct settings *settings, struct error *error);
 void app_destroy(struct app *app); /* NULL is allowed */
 

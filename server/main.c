@@ -35,6 +35,10 @@ int main(int argc, char **argv)
     case SETTINGS_RUN:
         break;
     }
+    if (!app_check(&settings, &error)) {
+        fprintf(stderr, "seckill-server: %s\n", error.text);
+        return 2;
+    }
     if (settings.print_schema) {
         schema_print(stdout, settings.schema);
         return 0;

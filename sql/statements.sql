@@ -384,8 +384,22 @@ SELECT CASE WHEN pg_is_in_recovery() THEN true
 -- Makes the commit of this statement, or of its transaction, wait until the log is flushed up to here, on the synchronous
 -- standby too where there is one: everything that was read before is as durable as a commit of ours then. A commit
 -- that wrote nothing waits for nothing.
+-- Where in the log, is the answer.
 -- name: flush_read
-SELECT pg_logical_emit_message(true, 'seckill', '') IS NOT NULL
+SELECT pg_logical_emit_message(true, 'seckill', '')::text
+
+-- The same of the probe's, which is told apart in pg_stat_activity.
+-- name: flush_probe
+SELECT pg_logical_emit_message(true, 'seckill', 'probe')::text
+
+-- How many of the standbys that synchronous_standby_names has by name ('*' is none) have flushed the log up to $1, and
+-- whether this role may see it.
+-- name: standbys_flushed
+SELECT count(*) FILTER (WHERE flush_lsn >= $1::text::pg_lsn), pg_has_role('pg_read_all_stats', 'USAGE')
+FROM pg_stat_replication
+WHERE EXISTS (SELECT FROM regexp_matches(current_setting('synchronous_standby_names'),
+                                         '"((?:[^"]|"")+)"|([^\s,()"]+)', 'g') AS name
+              WHERE lower(coalesce(replace(name[1], '""', '"'), name[2])) = lower(application_name))
 
 -- Waits for a twin that is still running; then either finds it, or makes sure that it can never commit. When it finds
 -- one it writes no row, so the message sees to it that the twin's commit is waited for as our own would be.
@@ -938,19 +952,26 @@ SELECT set_config('lock_timeout', $1::text, false), set_config('synchronous_comm
 -- name: discard_plans
 DISCARD PLANS
 
--- What commits wait for; whether there can be any; the transaction that has waited longest for the standby, of those of
--- this role, when one does; and the database's encoding where it does not take UTF-8 as the bytes that it is (those of one
--- byte a character take any).
+-- What commits wait for; whether there can be any; the transaction that has waited longest for the log's flush or for the
+-- standby, of those of this role, when one does, and whether it is for the standby; whether there is none of the standbys
+-- that are waited for (a role without pg_monitor sees how many there are, and not which); and the database's encoding where
+-- it does not take UTF-8 as the bytes that it is (those of one byte a character take any).
 -- name: server_state
 SELECT current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',
        current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
        pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
-       (SELECT backend_xid::text FROM pg_stat_activity
-        WHERE wait_event = 'SyncRep' AND usename = current_user AND datname = current_database()
-        ORDER BY age(backend_xid) DESC LIMIT 1),
+       waiter.number, waiter.replicates,
+       current_setting('synchronous_standby_names') <> ''
+         AND current_setting('synchronous_commit') NOT IN ('off', 'local')
+         AND NOT EXISTS (SELECT FROM pg_stat_replication WHERE coalesce(sync_state IN ('sync', 'quorum'), true)),
        CASE WHEN current_setting('server_encoding') <> 'UTF8'
              AND pg_encoding_max_length(pg_char_to_encoding(current_setting('server_encoding'))) > 1
             THEN current_setting('server_encoding') END
+FROM (VALUES (true)) AS one LEFT JOIN LATERAL
+     (SELECT backend_xid::text AS number, wait_event = 'SyncRep' AS replicates FROM pg_stat_activity
+      WHERE lower(wait_event) IN ('syncrep', 'walsync', 'walwrite') AND backend_xid IS NOT NULL
+        AND usename = current_user AND datname = current_database()
+      ORDER BY age(backend_xid) DESC LIMIT 1) AS waiter ON true
 
 -- The oldest transaction that somebody else's snapshot of this database, or a standby's, may still be before: rows that
 -- have died since it stay. Nothing has to stay for a VACUUM. A number that no ended transaction has come up to keeps
@@ -1023,8 +1044,9 @@ SELECT (SELECT count(*) FROM asked WHERE id IS NULL),
        coalesce((SELECT string_agg(format('GRANT %s TO %I;', what, current_user), ' ' ORDER BY place, what)
                  FROM grants), '')
 
+-- The base, and the database's mark among others: where it is, and its number.
 -- name: epoch_base
-SELECT base FROM epoch_base
+SELECT base, format('%s.%s (%s)', current_database(), current_schema(), base >> 26) FROM epoch_base
 
 -- The purge waits for no row, so it stands in no circle of those who wait for each other: what somebody has locked is
 -- left for the next piece. In the lock order all the same: what a user holds, then the orders. Sales come in this

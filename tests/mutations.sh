@@ -114,12 +114,13 @@ list_local_strategies() {
 # "integration.lease" → its file, in whatever room of tests/integration it stands.
 find_program() { find "$root/tests/${1%%.*}" -name "test_${1#*.}.c" -print -quit; }
 
-# The names of a program's tests: functions that take a state, rows of a table that are each one, and what walks the
+# The names of a program's tests: what it declares, rows of a table that are each one, and what walks the
 # registry.
 list_tests() { # PROGRAM
   local source
   source=$(find_program "$1")
-  sed -n 's/^static void \([a-z0-9_]*\)(void \*\*state)$/\1/p; s/^    {"\(test_[a-z0-9_]*\)",.*/\1/p' "$source"
+  sed -n 's/^TEST\(_WITH\)\{0,1\}(\([a-z0-9_]*\)[,)].*/\2/p; s/^static void \([a-z0-9_]*\)(void \*\*state)$/\1/p' "$source"
+  sed -n 's/^    {"\(test_[a-z0-9_]*\)",.*/\1/p' "$source"
   sed -n 's/^ *{"\([^"]*\)", [a-z_]*},*$/\1/p' "$source" | while read -r test; do
     while read -r strategy; do
       printf "$test: $strategy%s\n" ', 3 instances' ' guarded, 3 instances'

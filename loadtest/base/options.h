@@ -1,6 +1,6 @@
 /*
  * The options that commands share: backends, the servers that they start, and a sale. Every part of
- * the harness may read them. Each command's own struct begins with them and stands with the command
+ * the harness may read them. Each command's own struct begins with them
  * (commands/line/command_line.h). The flags are tables (option_rows.h).
  *
  * --admin-token and the addresses of backends may also stand in the environment, as for the server
@@ -13,19 +13,28 @@
 #include "base/options/option_rows.h"
 #include "loadtest/base/headers.h"
 
-enum command {
-    COMMAND_RUN = 1,
-    COMMAND_AUDIT = 2,
-    COMMAND_SWEEP = 4,
-    COMMAND_REPORT = 8,
-    COMMAND_CHECK = 16,
-    COMMAND_RECORD = 32,
-    COMMAND_OASIS = 64,
-    COMMAND_FAULTS = 128,
-    COMMAND_ZOO = 256,
-    COMMAND_SHOP = 512,
-    COMMAND_CAPACITY = 1024
-};
+/* The commands: NAME_options, command_NAME and COMMAND_NAME are made of these. */
+#define COMMANDS(X)                                                                                \
+    X(run, RUN)                                                                                    \
+    X(audit, AUDIT)                                                                                \
+    X(sweep, SWEEP)                                                                                \
+    X(report, REPORT)                                                                              \
+    X(check, CHECK)                                                                                \
+    X(record, RECORD)                                                                              \
+    X(oasis, OASIS)                                                                                \
+    X(faults, FAULTS)                                                                              \
+    X(zoo, ZOO)                                                                                    \
+    X(shop, SHOP)                                                                                  \
+    X(capacity, CAPACITY)
+
+/* clang-format off */
+#define X(name, NAME) NUMBER_##NAME,
+enum command_number { COMMANDS(X) };
+#undef X
+#define X(name, NAME) COMMAND_##NAME = 1 << NUMBER_##NAME,
+enum command { COMMANDS(X) };
+#undef X
+/* clang-format on */
 enum scenario {
     SCENARIO_HOT,
     SCENARIO_SOLDOUT,
@@ -84,15 +93,17 @@ struct options {
     double repeats;
     int64_t users, limit; /* 0 and 0: each order is another user's; any number of units */
     const char *system_name;
+    const char *fail_if, *junit; /* "": none */
+    char said[400]; /* the command as it was typed, for passing on (option_rows_said) */
 };
 
 /* Backends, what started servers are, where files go: for whatever loads servers. */
 extern const struct option_table option_table_backends;
 
-/* For a command with a table of its own: the options before any flag, and the checks of them
- * together. */
+/* For a command with a table of its own: the options before any flag; what follows from them, and
+ * the checks of them together. */
 void options_begin(struct options *out);
-bool options_settle(struct options *options, struct error *error);
+bool options_finish(struct options *options, struct error *error);
 
 /* ", 200 users of at most 2 units each, 5% sent again", for a line above results; "" when nothing
  * is special about the buyers. */

@@ -5,8 +5,8 @@
 #include "loadtest/commands/commands.h"
 
 #include "loadtest/base/process.h"
-#include "loadtest/check/check.h"
-#include "loadtest/check/redis_look.h"
+#include "loadtest/judge/claims/check.h"
+#include "loadtest/judge/evidence/redis_look.h"
 #include "loadtest/ledger/ledger_read.h"
 
 /* Seconds, at the most, for a product that cannot be decided. */
@@ -33,7 +33,7 @@ int command_check(const struct check_options *options)
     struct ledger ledger;
     struct rows rows = {0};
     struct error error;
-    if (!ledger_read_file(&ledger, options->shared.words.items[0], &error))
+    if (!ledger_read_file(&ledger, options->shared.words.items[0], LEDGER_OF_SERVERS, &error))
         return process_fail(error.text);
     const struct redis_place place = {.locks = options->redis,
                                       .stock = options->stock_redis,

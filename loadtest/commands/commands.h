@@ -4,18 +4,10 @@
 
 #include "loadtest/commands/line/command_line.h"
 
-int command_run(const struct run_options *options);
+#define X(name, NAME) int command_##name(const struct name##_options *options);
+COMMANDS(X)
+#undef X
 /* run --scenario unpaid */
 int command_unpaid(const struct run_options *options);
-int command_audit(const struct audit_options *options);
-int command_sweep(const struct sweep_options *options);
-int command_capacity(const struct capacity_options *options);
-int command_report(const struct report_options *options);
-int command_record(const struct record_options *options);
-int command_oasis(const struct oasis_options *options);
-int command_faults(const struct faults_options *options);
-int command_check(const struct check_options *options);
-int command_zoo(const struct zoo_options *options);
-int command_shop(const struct shop_options *options);
 
 #endif

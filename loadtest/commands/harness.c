@@ -29,18 +29,37 @@ void harness_clear_progress(const struct harness *harness)
         fputs("\r\033[K", stderr);
 }
 
+void harness_print_files(const struct harness *harness, FILE *to, const char *csv, const char *more)
+{
+    fprintf(to, "Files: %s/%s, %s/results.json%s\nReport: %s/report.html\n", harness->folder, csv,
+            harness->folder, more, harness->folder);
+}
+
+int harness_status(bool made, int status, const struct error *error)
+{
+    if (made)
+        return status;
+    process_fail(error->text);
+    return status == 1 ? 1 : 2;
+}
+
 static void say_over(const struct harness *harness, const struct phase_result *result,
                      size_t number, size_t all)
 {
     const struct phase_plan *plan = &result->plan;
+    char figures[80];
     if (harness->fleet.progress)
         return;
-    fprintf(stderr,
-            "seckill-loadtest: %zu of %zu: %s, %d instance%s, round %d, %s: %.0f committed/s, "
-            "%" PRId64 " sold, %s\n",
+    /* Where the stock is what is measured a rate says nothing. */
+    if (plan->kind == PHASE_TRUTH)
+        snprintf(figures, sizeof figures, "sold %" PRId64 " of %" PRId64, result->audit.sold,
+                 result->audit.initial_stock);
+    else
+        snprintf(figures, sizeof figures, "%.0f committed/s, %" PRId64 " sold",
+                 phase_committed_per_s(result), result->audit.sold);
+    fprintf(stderr, "seckill-loadtest: %zu of %zu: %s, %d instance%s, round %d, %s: %s, %s\n",
             number, all, plan->strategy->name, result->instances, result->instances == 1 ? "" : "s",
-            plan->round, phase_name(plan->kind), phase_committed_per_s(result), result->audit.sold,
-            verdict_name(result->verdict));
+            plan->round, phase_name(plan->kind), figures, verdict_name(result->verdict));
 }
 
 /* As far as there is room: nothing is judged by them. */
@@ -168,6 +187,21 @@ const struct api_strategy *harness_choose(const struct harness *harness, const c
         error_fail(error, "%s: the servers have no '%s'%s", flag, name,
                    nearest_text(&nearest, "", meant));
     return NULL;
+}
+
+static bool is_word(const struct option_list *wanted, const char *word)
+{
+    return wanted->count == 1 && strcmp(wanted->items[0], word) == 0;
+}
+
+bool harness_is_group(const struct option_list *wanted)
+{
+    return is_word(wanted, "all") || is_word(wanted, "usual");
+}
+
+bool harness_in_group(const struct option_list *wanted, const struct api_strategy *strategy)
+{
+    return is_word(wanted, "all") || (is_word(wanted, "usual") && strategy->usual);
 }
 
 bool harness_may_reset(const struct harness *harness, int64_t products, struct error *error)

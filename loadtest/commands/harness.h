@@ -38,6 +38,13 @@ bool harness_open_fleet(struct harness *harness, int count, struct error *error)
 /* False when a server did not end as it should. */
 bool harness_close_fleet(struct harness *harness, struct error *error);
 
+/* Where the files are; `more` stands behind their names. */
+void harness_print_files(const struct harness *harness, FILE *to, const char *csv,
+                         const char *more);
+/* The exit status of a command, of that which its verdicts ask for: what ended it early is said,
+ * and a verdict of BROKEN stands. */
+int harness_status(bool made, int status, const struct error *error);
+
 /* Takes the line that says what is going on off the terminal, if there is one. */
 void harness_clear_progress(const struct harness *harness);
 
@@ -46,6 +53,11 @@ const struct api_strategy *harness_strategy(const struct harness *harness, const
  * there is none, the text names the one that may have been meant. */
 const struct api_strategy *harness_choose(const struct harness *harness, const char *name,
                                           struct error *error);
+
+/* Whether --strategies has a word for several, `all` or `usual`; whether the strategy is of them.
+ */
+bool harness_is_group(const struct option_list *wanted);
+bool harness_in_group(const struct option_list *wanted, const struct api_strategy *strategy);
 
 /* Whether a sale of so many products may be started: somebody else's orders are not ours to wipe
  * out. */

@@ -5,7 +5,7 @@
 #include "loadtest/commands/commands.h"
 
 #include "loadtest/commands/harness.h"
-#include "loadtest/ledger/recorder.h"
+#include "loadtest/ledger/record/recorder.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -80,7 +80,8 @@ static bool record_to(const struct harness *harness, const struct record_options
                       const char *path, struct recorder_result *result, struct error *error)
 {
     struct error ignored;
-    struct json_lines *writer = ledger_create(path, harness->options->seed, error);
+    struct json_lines *writer =
+        ledger_create(path, &(struct ledger){.seed = harness->options->seed}, NULL, error);
     if (!writer)
         return false;
     bool made = record(harness, own, writer, result, error);

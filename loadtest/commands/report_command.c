@@ -27,47 +27,53 @@ static bool folder_of(const char *path, char *out, struct error *error)
     if (is_file)
         length = slash ? snprintf(out, PATH_BYTES, "%.*s", (int)(slash - path), path)
                        : snprintf(out, PATH_BYTES, ".");
+    for (; length > 1 && length < PATH_BYTES && out[length - 1] == '/'; length--)
+        out[length - 1] = '\0';
     return length < PATH_BYTES || error_fail(error, "%.60s…: too long", path);
 }
 
+/* Names are what the folders do not have in common: no page tells where its sender keeps files. */
+static void name_runs(struct page_run *runs, char folders[][PATH_BYTES], size_t count)
+{
+    size_t shared = strlen(folders[0]);
+    for (size_t i = 1; i < count; i++)
+        while (strncmp(folders[i], folders[0], shared) != 0)
+            shared--;
+    while (shared > 0 && folders[0][shared - 1] != '/')
+        shared--;
+    for (size_t i = 0; i < count; i++)
+        runs[i].name = folders[i] + shared;
+}
+
 static bool read_all(const struct report_options *options, struct page_run *runs,
-                     struct error *error)
+                     char folders[][PATH_BYTES], struct error *error)
 {
     const struct option_list *chosen = &options->strategies;
-    for (size_t i = 0; i < options->shared.words.count; i++) {
-        runs[i].name = options->shared.words.items[i];
-        if (!document_read(options->shared.words.items[i], &runs[i].document, error))
+    const struct option_list *words = &options->shared.words;
+    for (size_t i = 0; i < words->count; i++) {
+        if (!document_read(words->items[i], &runs[i].document, error) ||
+            !folder_of(words->items[i], folders[i], error))
             return false;
+        runs[i].folder = folders[i];
         if (chosen->count > 0 && !document_choose(&runs[i].document, chosen, error))
-            return error_prefix(error, "%s", runs[i].name);
+            return error_prefix(error, "%s", words->items[i]);
     }
+    name_runs(runs, folders, words->count);
     return true;
 }
 
-/* One run's beside its files; several runs' where --out says, or here: only the first two know the
- * way to the files. */
-static bool write_page(const struct report_options *options, struct page_run *runs,
+/* One run's beside its files; several runs' where --out says, or here. */
+static bool write_page(const struct report_options *options, const struct page_run *runs,
                        struct error *error)
 {
     size_t count = options->shared.words.count;
-    char folder[PATH_BYTES], beside[PATH_BYTES] = ".", links[OPTION_LIST_MAX][PATH_BYTES + 1];
+    const char *wanted = *options->shared.out ? options->shared.out
+                         : count == 1         ? runs[0].folder
+                                              : ".";
+    char folder[PATH_BYTES];
     bool made;
 
-    for (size_t i = 0; i < count && !*options->shared.out; i++) {
-        if (!folder_of(options->shared.words.items[i], links[i], error))
-            return false;
-        if (count == 1) {
-            memcpy(beside, links[i], sizeof beside);
-            links[i][0] = '\0';
-        } else {
-            size_t length = strlen(links[i]);
-            links[i][length] = '/';
-            links[i][length + 1] = '\0';
-        }
-        runs[i].link = links[i];
-    }
-    if (!files_make_folder(*options->shared.out ? options->shared.out : beside, folder,
-                           sizeof folder, &made, error) ||
+    if (!files_make_folder(wanted, folder, sizeof folder, &made, error) ||
         !page_write_runs(folder, runs, count, error))
         return false;
     printf("%s/report.html\n", folder);
@@ -77,11 +83,12 @@ static bool write_page(const struct report_options *options, struct page_run *ru
 int command_report(const struct report_options *options)
 {
     struct error error;
+    char folders[OPTION_LIST_MAX][PATH_BYTES];
     struct page_run *runs = calloc(OPTION_LIST_MAX, sizeof *runs);
 
     if (!runs)
         return process_fail("out of memory");
-    bool made = read_all(options, runs, &error);
+    bool made = read_all(options, runs, folders, &error);
     if (made)
         made = write_page(options, runs, &error);
     for (size_t i = 0; i < options->shared.words.count; i++)

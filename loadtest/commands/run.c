@@ -45,9 +45,11 @@ static bool choose(struct run *run, struct error *error)
 {
     const struct option_list *wanted = &run->options->strategies;
     run->chosen_count = 0;
-    if (wanted->count == 1 && strcmp(wanted->items[0], "all") == 0) {
+    if (harness_is_group(wanted)) {
         for (size_t i = 0; i < run->harness.strategies_count; i++) {
             const struct api_strategy *strategy = &run->harness.strategies[i];
+            if (!harness_in_group(wanted, strategy))
+                continue;
             if (strategy->available)
                 run->chosen[run->chosen_count++] = strategy;
             else if (run->results.count == 0) /* said once, not for every fleet */
@@ -198,7 +200,6 @@ static int report(struct run *run)
     enum options_format format = run->options->format;
     struct verdict_tally tally = {{0}};
     struct gate gate;
-    char line[600];
     struct error error;
     if (run->results.count == 0)
         return 2;
@@ -212,16 +213,13 @@ static int report(struct run *run)
         print_table(run, &to, &tally);
     table_print_meanwhile(to.notes, &run->document);
     gate_print(to.notes, &run->document, &run->fail_if, &gate);
-    machine_line(&harness->machine, line, sizeof line);
-    fprintf(to.notes, "%s\n", line);
+    machine_print(to.notes, &harness->machine);
     if (!written ||
         (format == FORMAT_JSON && !files_copy(harness->folder, "results.json", stdout, &error)) ||
         (format == FORMAT_CSV && !files_copy(harness->folder, "results.csv", stdout, &error)))
         return process_fail(error.text);
-    fprintf(to.notes, "Files: %s/results.csv, %s/results.json%s\nReport: %s/report.html\n",
-            harness->folder, harness->folder,
-            harness->options->rate_per_s > 0 ? ", and arrivals.csv beside them" : "",
-            harness->folder);
+    harness_print_files(harness, to.notes, "results.csv",
+                        harness->options->rate_per_s > 0 ? ", and arrivals.csv beside them" : "");
     return gate_exit_status(&gate, verdict_exit_status(&tally));
 }
 
@@ -245,9 +243,10 @@ static void forget_the_interrupted(struct run *run)
 static bool begin(struct run *run, struct error *error)
 {
     const struct run_options *options = run->options;
-    if (*options->fail_if && !thresholds_parse("fail-if", options->fail_if, &run->fail_if, error))
+    if (*options->shared.fail_if &&
+        !thresholds_parse("fail-if", options->shared.fail_if, &run->fail_if, error))
         return false;
-    return junit_open(&run->junit, options->junit, error) &&
+    return junit_open(&run->junit, options->shared.junit, error) &&
            harness_init(&run->harness, &options->shared, error);
 }
 
@@ -266,6 +265,8 @@ static bool write_junit(struct run *run, const char *ended, struct error *error)
 
 int command_run(const struct run_options *options)
 {
+    if (options->shared.scenario == SCENARIO_UNPAID)
+        return command_unpaid(options);
     struct run *run = calloc(1, sizeof *run);
     struct error error = {.text = ""};
     if (!run)
@@ -278,11 +279,7 @@ int command_run(const struct run_options *options)
     if (process_interrupted())
         forget_the_interrupted(run);
     int status = begun ? report(run) : 2;
-    if (!made) {
-        process_fail(error.text);
-        /* A verdict of BROKEN stands, whatever ended the run. */
-        status = status == 1 ? 1 : 2;
-    }
+    status = harness_status(made, status, &error);
     if (!write_junit(run, made ? NULL : error.text, &error))
         status = process_fail(error.text);
     harness_fini(&run->harness);

@@ -15,7 +15,7 @@
 #include "loadtest/fleet/instance.h"
 #include "loadtest/ledger/ledger.h"
 
-enum { FAULT_EVENTS_MAX = 16, FAULT_CONTROLS_MAX = 3, FAULT_TEXT_SIZE = 300 };
+enum { FAULT_EVENTS_MAX = 16, FAULT_CONTROLS_MAX = 3, FAULT_WORDS_MAX = 3, FAULT_TEXT_SIZE = 300 };
 
 /* What a strategy must promise to be held to this column (GET /strategies). */
 enum fault_promise { FAULT_ASKS_MANY, FAULT_ASKS_PAUSED, FAULT_ASKS_FORGETS };
@@ -49,6 +49,7 @@ struct fault_interval {
 
 /* What a fault works on, and what it remembers from one call to the next. */
 struct fault_site {
+    const struct fault *fault;     /* borrowed */
     const struct options *options; /* borrowed: as the servers were started */
     const char *redis;             /* borrowed: the real one, where the servers have a relay */
     const char *binary;            /* borrowed */
@@ -92,9 +93,15 @@ struct fault {
     struct fault_settings settings;
     /* Whether there is anything to be done to a strategy with these needs; NULL: always. */
     bool (*concerns)(const struct api_strategy *strategy);
+    /* begin and heal NULL: nothing is done. */
     bool (*begin)(struct fault_site *site, const struct fault_event *event, struct error *error);
     bool (*heal)(struct fault_site *site, const struct fault_event *event, struct error *error);
     bool (*did_it_bite)(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE]);
+    /* Of a fault of the way (fault_ways.c): what the relays are told, each time with the next of
+     * these words, and how evidence calls what it does. */
+    enum relay_type toxic;
+    const char *words[FAULT_WORDS_MAX];
+    const char *done;
 };
 
 extern const struct fault fault_calm, fault_stall, fault_forget, fault_freeze, fault_kill,
@@ -114,5 +121,15 @@ bool fault_locks_a_row(const struct api_strategy *strategy);
 /* Whether it keeps anything in Redis. */
 bool fault_needs_redis(const struct api_strategy *strategy);
 bool fault_is_promised(const struct fault *fault, const struct promise *promise);
+
+/* When a fault is made in one run: follows from the fault's settings and the seed alone, so the
+ * same seed gives the same schedule on every machine. */
+struct fault_plan {
+    struct fault_event events[FAULT_EVENTS_MAX]; /* one after the other, never two at once */
+    size_t count;
+    int64_t duration_us; /* of the load */
+};
+void fault_plan_make(struct fault_plan *out, const struct fault_settings *settings,
+                     size_t instances, int64_t seed);
 
 #endif

@@ -6,7 +6,6 @@
 #ifndef SECKILL_LOADTEST_FAULTS_SALES_H
 #define SECKILL_LOADTEST_FAULTS_SALES_H
 
-#include "loadtest/check/rows.h"
 #include "loadtest/faults/fault.h"
 #include "loadtest/judge/threshold.h"
 

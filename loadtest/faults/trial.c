@@ -2,15 +2,15 @@
 #include "loadtest/faults/trial.h"
 
 #include "base/clock.h"
-#include "loadtest/check/check.h"
-#include "loadtest/check/redis_look.h"
 #include "loadtest/faults/forget.h"
-#include "loadtest/faults/nemesis.h"
+#include "loadtest/judge/claims/check.h"
+#include "loadtest/judge/evidence/redis_look.h"
 #include "loadtest/ledger/ledger_read.h"
-#include "loadtest/ledger/recorder.h"
+#include "loadtest/ledger/record/recorder.h"
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,65 @@ enum {
     STOCK = 100000,
     STOCK_SHORT = 40,
     SETTLE_MS = 30000,
-    EXACT_BUDGET = 200000
+    EXACT_BUDGET = 200000,
+    LOOK_US = 10000
 };
+
+/* Makes a schedule happen while the load goes on: begins and heals the fault at its times and
+ * writes down when it did. It heals what it began, also when it is told to stop or a step fails:
+ * nothing stays broken behind it.
+ *
+ * It works in the thread that calls it, which must outlive the servers: the kernel ends a child
+ * when the thread that started it ends (process.h), and healing may mean starting a server. */
+struct nemesis {
+    const struct fault *fault; /* borrowed, as the two below */
+    const struct fault_plan *plan;
+    struct fault_site *site;
+    int64_t start_us; /* of the load, by the monotonic clock */
+    struct fault_interval intervals[FAULT_EVENTS_MAX];
+    size_t count;          /* of the intervals */
+    _Atomic bool stopping; /* any thread may set it */
+};
+
+/* False when it is to stop. */
+static bool wait_until(struct nemesis *nemesis, int64_t at_us)
+{
+    for (;;) {
+        int64_t now_us = clock_mono_us();
+        if (atomic_load(&nemesis->stopping) || process_interrupted())
+            return false;
+        if (now_us >= at_us)
+            return true;
+        clock_sleep_until(clock_earlier(at_us, now_us + LOOK_US));
+    }
+}
+
+static bool make(struct nemesis *nemesis, const struct fault_event *event, struct error *error)
+{
+    struct fault_interval *interval = &nemesis->intervals[nemesis->count];
+    interval->begin_us = clock_mono_us();
+    const struct fault *fault = nemesis->fault;
+    if (fault->begin && !fault->begin(nemesis->site, event, error))
+        return false;
+    (void)wait_until(nemesis, nemesis->start_us + event->heal_us);
+    interval->heal_us = clock_mono_us();
+    nemesis->count++;
+    return !fault->heal || fault->heal(nemesis->site, event, error);
+}
+
+/* Comes back at the end of the schedule, or early when it is stopped or interrupted. False: a step
+ * failed. */
+static bool nemesis_run(struct nemesis *nemesis, struct error *error)
+{
+    for (size_t i = 0; i < nemesis->plan->count; i++) {
+        const struct fault_event *event = &nemesis->plan->events[i];
+        if (!wait_until(nemesis, nemesis->start_us + event->begin_us))
+            break;
+        if (!make(nemesis, event, error))
+            return false;
+    }
+    return true;
+}
 
 struct trial {
     const struct trial_plan *plan; /* borrowed */
@@ -129,7 +186,8 @@ static bool set_up(struct trial *trial, struct error *error)
     trial->options.work_timeout_ms = settings->work_timeout_ms;
     trial->options.work_ms = settings->work_ms;
     trial->api = api_create(trial->options.admin_token);
-    trial->site = (struct fault_site){.options = &trial->options,
+    trial->site = (struct fault_site){.fault = trial->plan->fault,
+                                      .options = &trial->options,
                                       .redis = trial->plan->options->redis,
                                       .binary = trial->plan->binary,
                                       .stack = trial->plan->stack,
@@ -236,19 +294,22 @@ static bool sell(struct trial *trial, struct json_lines *writer, struct error *e
 static bool record(struct trial *trial, const char *path, struct error *error)
 {
     struct error ignored;
-    struct json_lines *writer = ledger_create(path, trial->plan->seed, error);
+    struct json_lines *writer =
+        ledger_create(path, &(struct ledger){.seed = trial->plan->seed}, NULL, error);
     bool made = writer && begin_sale(trial, writer, error) && sell(trial, writer, error);
     return json_lines_close(writer, made ? error : &ignored) && made;
 }
 
 static void take_findings(const struct check_result *check, struct trial_result *result)
 {
+    char said[100];
     memcpy(result->violations, check->findings.counts, sizeof result->violations);
     if (check->findings.count == 0)
         return;
     const struct finding *first = &check->findings.items[0];
-    snprintf(result->example, sizeof result->example, "%s %s, product %" PRId64 ": %s",
-             finding_invariant(first->kind), finding_name(first->kind), first->product,
+    findings_say(&check->findings, first->kind, said, sizeof said);
+    snprintf(result->example, sizeof result->example, "%s (%s %s; product %" PRId64 ": %.170s)",
+             said, finding_invariant(first->kind), finding_name(first->kind), first->product,
              first->text);
 }
 
@@ -287,7 +348,7 @@ static bool conclude(struct trial *trial, struct trial_result *result, struct er
                                      .ledger = &trial->ledger,
                                      .intervals = trial->nemesis.intervals,
                                      .count = trial->nemesis.count};
-    if (!ledger_read_file(&trial->ledger, result->ledger, error))
+    if (!ledger_read_file(&trial->ledger, result->ledger, LEDGER_OF_SERVERS, error))
         return false;
     sales_look(&result->sales, &trial->ledger, trial->start_us,
                trial->start_us + trial->schedule.duration_us, seen.intervals, seen.count);

@@ -11,8 +11,8 @@
 #ifndef SECKILL_LOADTEST_FAULTS_TRIAL_H
 #define SECKILL_LOADTEST_FAULTS_TRIAL_H
 
-#include "loadtest/check/findings.h"
 #include "loadtest/faults/sales.h"
+#include "loadtest/judge/claims/findings.h"
 
 enum trial_verdict { TRIAL_CLEAN, TRIAL_RED, TRIAL_INVALID };
 

@@ -49,7 +49,7 @@ bool way_to_redis(struct way *way, const char *url, struct error *error)
     char target[300];
     bool is_path = strncmp(url, path, strlen(path)) == 0;
     if (!is_path && strncmp(url, tcp, strlen(tcp)) != 0)
-        return error_fail(error, "the faults need a Redis of unix:// or redis://");
+        return error_fail(error, "a relay needs a Redis of unix:// or redis://");
     const char *begin = url + strlen(is_path ? path : tcp);
     const char *user_end = is_path ? NULL : strrchr(begin, '@');
     const char *host = user_end ? user_end + 1 : begin;

@@ -1,6 +1,9 @@
 /*
- * The ways from the servers to their backends: a relay before each that a fault wants to meet, and
- * the address that the servers are given instead.
+ * The ways from the servers to their backends: a relay before each that a fault wants to meet, or
+ * that is to be further away, and the address that the servers are given instead.
+ *
+ * A relay adds some tens of microseconds by itself, at a delay of 0 too: compare with that, not
+ * with the backend itself.
  */
 #ifndef SECKILL_LOADTEST_FAULTS_WAY_H
 #define SECKILL_LOADTEST_FAULTS_WAY_H

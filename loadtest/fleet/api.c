@@ -106,19 +106,13 @@ static bool send_call(struct api *api, const char *server, const char *path, con
     return true;
 }
 
-/* `body` NULL: GET, else PUT. */
-static bool call(struct api *api, const char *server, const char *path, const char *body,
-                 long *status, struct error *error)
-{
-    return send_call(api, server, path, body ? "PUT" : "GET", body, status, error);
-}
-
-/* A call that must be answered 2xx; `document` (may be NULL) gets its JSON, owned by the caller. */
+/* A GET, or with a body a PUT, that must be answered 2xx; `document` (may be NULL) gets its JSON,
+ * owned by the caller. */
 static bool call_json(struct api *api, const char *server, const char *path, const char *body,
                       json_t **document, struct error *error)
 {
     long status = 0;
-    if (!call(api, server, path, body, &status, error))
+    if (!send_call(api, server, path, body ? "PUT" : "GET", body, &status, error))
         return false;
     if (status / 100 != 2)
         return error_fail(error, "%s %s%s: %ld %.200s", body ? "PUT" : "GET", server, path, status,
@@ -165,6 +159,7 @@ static void read_strategy(const json_t *from, struct api_strategy *to)
     snprintf(to->name, sizeof to->name, "%s", name ? name : "");
     snprintf(to->unavailable_reason, sizeof to->unavailable_reason, "%s", reason ? reason : "");
     to->available = json_is_true(json_object_get(from, "available"));
+    to->usual = json_is_true(json_object_get(from, "usual"));
     read_needs(json_object_get(from, "needs"), to);
     to->plain = says(bodies, "plain");
     to->guarded = says(bodies, "guarded");
@@ -327,14 +322,18 @@ bool api_audit(struct api *api, const char *server, int64_t product, struct book
     return good || error_prefix(error, "GET %s%s", server, path);
 }
 
+static bool get_metrics(struct api *api, const char *server, struct error *error)
+{
+    long status = 0;
+    return send_call(api, server, "/metrics", "GET", NULL, &status, error) &&
+           (status == 200 || error_fail(error, "GET %s/metrics: %ld", server, status));
+}
+
 bool api_scrape(struct api *api, const char *server, const char *strategy, const char *kind,
                 struct scrape *out, struct error *error)
 {
-    long status = 0;
-    if (!call(api, server, "/metrics", NULL, &status, error))
+    if (!get_metrics(api, server, error))
         return false;
-    if (status != 200)
-        return error_fail(error, "GET %s/metrics: %ld", server, status);
     return scrape_parse(api->answer ? api->answer : "", strategy, kind, out, error) ||
            error_prefix(error, "%s", server);
 }
@@ -343,13 +342,12 @@ bool api_counter(struct api *api, const char *server, const char *name, const ch
                  int64_t *out, struct error *error)
 {
     char start[160];
-    long status = 0;
-    if (!call(api, server, "/metrics", NULL, &status, error))
+    if (!get_metrics(api, server, error))
         return false;
     snprintf(start, sizeof start, "\n%s{strategy=\"%s\"} ", name, strategy);
-    const char *line = status == 200 && api->answer ? strstr(api->answer, start) : NULL;
+    const char *line = api->answer ? strstr(api->answer, start) : NULL;
     *out = line ? strtoll(line + strlen(start), NULL, 10) : 0;
-    return status == 200 || error_fail(error, "GET %s/metrics: %ld", server, status);
+    return true;
 }
 
 /* Why it is not, of the last answer: of the backends, what PostgreSQL's detail is. */
@@ -368,22 +366,14 @@ static bool fail_ready(const struct api *api, const char *server, struct error *
     return false;
 }
 
-static void copy_text(const json_t *document, const char *name, char *out, size_t size)
-{
-    const char *text = json_string_value(json_object_get(document, name));
-    snprintf(out, size, "%s", text ? text : "");
-}
-
 bool api_post(struct api *api, const char *server, const char *path, const char *body,
               struct api_answer *out, struct error *error)
 {
-    json_error_t fault;
     if (!send_call(api, server, path, "POST", body, &out->status, error))
         return false;
-    json_t *document = json_loadb(api->answer ? api->answer : "", api->length, 0, &fault);
-    copy_text(document, "id", out->id, sizeof out->id);
-    copy_text(document, "code", out->code, sizeof out->code);
-    json_decref(document);
+    answer_fields(
+        &(struct answer){.body = api->answer ? api->answer : "", .body_length = api->length},
+        &out->says);
     return true;
 }
 

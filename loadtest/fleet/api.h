@@ -6,6 +6,7 @@
 #define SECKILL_LOADTEST_FLEET_API_H
 
 #include "base/error.h"
+#include "loadtest/engine/answer.h"
 #include "loadtest/fleet/scrape.h"
 #include "loadtest/judge/books.h"
 #include "loadtest/judge/verdict.h"
@@ -21,6 +22,7 @@ void api_destroy(struct api *api);
 struct api_strategy {
     char name[64];
     bool available;
+    bool usual; /* one of those that `--strategies usual` takes */
     char unavailable_reason[200];
     bool plain, guarded; /* the bodies it has; neither: it has no choice */
     char needs[160];     /* backends, each with a blank before and behind it */
@@ -68,8 +70,7 @@ bool api_counter(struct api *api, const char *server, const char *name, const ch
  * False: there was none. */
 struct api_answer {
     long status;
-    char id[40];
-    char code[40];
+    struct answer_fields says;
 };
 bool api_post(struct api *api, const char *server, const char *path, const char *body,
               struct api_answer *out, struct error *error);

@@ -60,12 +60,12 @@ void machine_ask_server(struct machine *machine, const char *binary)
                  (int)(strcspn(output, "\n") % sizeof machine->server), output);
 }
 
-void machine_line(const struct machine *machine, char *out, size_t size)
+void machine_print(FILE *to, const struct machine *machine)
 {
-    snprintf(out, size, "%ld core%s of %s, %ld MiB, %s, PostgreSQL %s%s%s, durable: %s%s%s",
-             machine->cores, machine->cores == 1 ? "" : "s", machine->cpu, machine->memory_mib,
-             machine->kernel, machine->postgresql, *machine->wrk ? ", wrk " : "", machine->wrk,
-             machine->durable ? "true"
-                              : "false (fsync, full_page_writes or synchronous_commit is off)",
-             *machine->unsafe ? "; " : "", machine->unsafe);
+    fprintf(to, "%ld core%s of %s, %ld MiB, %s, PostgreSQL %s%s%s, durable: %s%s%s\n",
+            machine->cores, machine->cores == 1 ? "" : "s", machine->cpu, machine->memory_mib,
+            machine->kernel, machine->postgresql, *machine->wrk ? ", wrk " : "", machine->wrk,
+            machine->durable ? "true"
+                             : "false (fsync, full_page_writes or synchronous_commit is off)",
+            *machine->unsafe ? "; " : "", machine->unsafe);
 }

@@ -4,6 +4,8 @@
 
 #include "loadtest/judge/witness.h"
 
+#include <stdio.h>
+
 struct machine {
     char cpu[128];
     char kernel[256];
@@ -27,7 +29,7 @@ bool machine_look(struct machine *machine, struct witness *witness, struct error
 /* Fills `server` from the binary. */
 void machine_ask_server(struct machine *machine, const char *binary);
 
-/* "2 cores of AMD EPYC …, PostgreSQL 15.20, durable". */
-void machine_line(const struct machine *machine, char *out, size_t size);
+/* "2 cores of AMD EPYC …, PostgreSQL 15.20, durable", a line. */
+void machine_print(FILE *to, const struct machine *machine);
 
 #endif

@@ -65,6 +65,17 @@ const char *verdict_name(enum verdict verdict)
     return names[verdict];
 }
 
+const char *verdict_in_words(enum verdict verdict, const struct promise *promise)
+{
+    if (verdict != VERDICT_KEPT)
+        return verdict_name(verdict);
+    if (!promise->many_instances)
+        return "kept, one instance";
+    if (!promise->paused_holder)
+        return "kept, not when paused";
+    return promise->redis_failover ? "kept" : "kept, no failover";
+}
+
 int verdict_exit_status(const struct verdict_tally *tally)
 {
     size_t all = 0;

@@ -42,6 +42,8 @@ struct evidence {
 enum verdict verdict_of(const struct evidence *evidence);
 enum verdict verdict_merge(enum verdict a, enum verdict b);
 const char *verdict_name(enum verdict verdict);
+/* The same for a row of a table: what was kept, and what nobody has put to the test. */
+const char *verdict_in_words(enum verdict verdict, const struct promise *promise);
 
 /* 0, 1 or 2, from all merged verdicts. */
 struct verdict_tally {

@@ -3,77 +3,51 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-static const char *const kinds[LEDGER_KINDS] = {"buy", "cancel", "restock", "read", "pay"};
-static const char *const results[LEDGER_RESULTS] = {"info", "ok", "fail"};
-static const char *const states[LEDGER_STATES] = {"",       "queued",  "confirmed", "cancelled",
-                                                  "failed", "pending", "expired"};
-
-const char *ledger_kind_name(enum ledger_kind kind)
+/* A sale is one of its row, whatever its buyer's status was; what is shed, or refused for another
+ * reason, did nothing. */
+void ledger_op_means(struct ledger_op *op, enum shop_meaning meaning)
 {
-    return kinds[kind];
+    static const struct {
+        enum ledger_result result;
+        enum ledger_state state;
+    } means[SHOP_MEANINGS] = {[SHOP_UNKNOWN] = {LEDGER_INFO, LEDGER_STATE_NONE},
+                              [SHOP_SOLD] = {LEDGER_OK, LEDGER_CONFIRMED},
+                              [SHOP_ACCEPTED] = {LEDGER_OK, LEDGER_QUEUED},
+                              [SHOP_SOLD_OUT] = {LEDGER_FAIL, LEDGER_STATE_NONE},
+                              [SHOP_REFUSED] = {LEDGER_FAIL, LEDGER_STATE_NONE},
+                              [SHOP_SHED] = {LEDGER_FAIL, LEDGER_STATE_NONE}};
+    op->means = true;
+    op->first = op->last = meaning;
+    op->result = means[meaning].result;
+    op->state = means[meaning].state;
+    snprintf(op->code, sizeof op->code, "%s",
+             op->result == LEDGER_FAIL ? shop_meaning_name(meaning) : "");
 }
 
-const char *ledger_result_name(enum ledger_result result)
+static void drop_texts(const struct ledger_op *op)
 {
-    return results[result];
-}
-
-const char *ledger_state_name(enum ledger_state state)
-{
-    return states[state];
-}
-
-static int find_word(const char *const *words, int count, const char *name)
-{
-    for (int i = 0; i < count; i++) {
-        if (strcmp(words[i], name) == 0)
-            return i;
-    }
-    return -1;
-}
-
-int ledger_kind_of(const char *name)
-{
-    return find_word(kinds, LEDGER_KINDS, name);
-}
-
-int ledger_result_of(const char *name)
-{
-    return find_word(results, LEDGER_RESULTS, name);
-}
-
-int ledger_state_of(const char *name)
-{
-    return find_word(states, LEDGER_STATES, name);
+    free(op->user);
+    free(op->key);
+    free(op->order);
+    free(op->named);
 }
 
 void ledger_fini(struct ledger *ledger)
 {
     for (size_t i = 0; i < ledger->ops_count; i++)
-        free(ledger->ops[i].key);
+        drop_texts(&ledger->ops[i]);
+    free(ledger->shop);
+    rows_fini(&ledger->books);
     free(ledger->ops);
     free(ledger->products);
     *ledger = (struct ledger){0};
 }
 
-/* Room for one more. NULL: no memory; the old list stays as it is. */
-static void *make_room(void *items, size_t count, size_t *size, size_t item_bytes)
-{
-    if (count < *size)
-        return items;
-    size_t more = *size ? *size * 2 : 64;
-    void *grown = reallocarray(items, more, item_bytes);
-    if (grown)
-        *size = more;
-    return grown;
-}
-
 bool ledger_add_product(struct ledger *ledger, const struct ledger_product *product)
 {
-    struct ledger_product *items = make_room(ledger->products, ledger->products_count,
-                                             &ledger->products_size, sizeof *ledger->products);
+    struct ledger_product *items = rows_make_room(ledger->products, ledger->products_count,
+                                                  &ledger->products_size, sizeof *items);
     if (!items)
         return false;
     ledger->products = items;
@@ -81,23 +55,17 @@ bool ledger_add_product(struct ledger *ledger, const struct ledger_product *prod
     return true;
 }
 
-bool ledger_add_op(struct ledger *ledger, const struct ledger_op *op)
+struct ledger_op *ledger_add_op(struct ledger *ledger, const struct ledger_op *op)
 {
     struct ledger_op *items =
-        make_room(ledger->ops, ledger->ops_count, &ledger->ops_size, sizeof *ledger->ops);
+        rows_make_room(ledger->ops, ledger->ops_count, &ledger->ops_size, sizeof *items);
     if (!items) {
-        free(op->key);
-        return false;
+        drop_texts(op);
+        return NULL;
     }
     ledger->ops = items;
-    items[ledger->ops_count++] = *op;
-    return true;
-}
-
-void ledger_take_named(struct ledger_op *op, const char *id)
-{
-    if (*op->order && strcmp(op->order, id) != 0)
-        snprintf(op->named, sizeof op->named, "%s", id);
+    items[ledger->ops_count] = *op;
+    return &items[ledger->ops_count++];
 }
 
 static int op_by_number(const void *key, const void *item)

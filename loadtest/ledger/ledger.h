@@ -1,74 +1,57 @@
 /*
  * A ledger: what a crowd of clients asked for and what it was told, operation by operation, with
- * monotonic times. docs/JUDGING.md has the file's format; this is what a reader makes of it.
+ * monotonic times; of somebody's shop also how the load went, and what the shop's books said then.
+ * docs/JUDGING.md has the file's format; this is what a reader makes of it.
  *
  * Every operation was written down before it was sent and again when it was answered. One that has
  * no answer may have happened or not, at any time after it was sent: LEDGER_INFO.
+ *
+ * Users, keys and ids are texts, since no two shops have the same.
  */
 #ifndef SECKILL_LOADTEST_LEDGER_LEDGER_H
 #define SECKILL_LOADTEST_LEDGER_LEDGER_H
 
 #include "base/error.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "loadtest/ledger/rows.h"
+#include "loadtest/ledger/words.h"
 
 enum { LEDGER_CODE_SIZE = 32, LEDGER_NAME_SIZE = 32, LEDGER_ID_SIZE = 37, LEDGER_KEY_MAX = 255 };
 
 /* When an operation ended that has no answer: later than everything. */
 #define LEDGER_NEVER INT64_MAX
 
-enum ledger_kind {
-    LEDGER_BUY,
-    LEDGER_CANCEL,
-    LEDGER_RESTOCK,
-    LEDGER_READ,
-    LEDGER_PAY,
-    LEDGER_KINDS
-};
-
-/* info: nobody knows whether it was done. ok: it was. fail: a definite no, nothing was done. */
-enum ledger_result { LEDGER_INFO, LEDGER_OK, LEDGER_FAIL, LEDGER_RESULTS };
-
-/* An order as an answer showed it. */
-enum ledger_state {
-    LEDGER_STATE_NONE, /* the answer showed no order */
-    LEDGER_QUEUED,
-    LEDGER_CONFIRMED,
-    LEDGER_CANCELLED,
-    LEDGER_FAILED,
-    LEDGER_PENDING, /* taken, and to be paid before its hold is over */
-    LEDGER_EXPIRED, /* nobody paid in time */
-    LEDGER_STATES
-};
-
-/* Words of the file; "" for none. The second half is -1 for a word that it does not know. */
-const char *ledger_kind_name(enum ledger_kind kind);
-const char *ledger_result_name(enum ledger_result result);
-const char *ledger_state_name(enum ledger_state state);
-int ledger_kind_of(const char *name);
-int ledger_result_of(const char *name);
-int ledger_state_of(const char *name);
-
 struct ledger_op {
     int64_t number; /* its name in the file; they rise */
     enum ledger_kind kind;
+    int64_t due_us;           /* when its user meant to buy; 0: not told */
     int64_t start_us, end_us; /* LEDGER_NEVER: not answered */
-    int64_t user;             /* 0: of a restock */
+    char *user;               /* NULL: none, as of a restock; the texts are the ledger's */
     int64_t product;
     int64_t quantity;
     int64_t hold_s; /* of a buy: until when it has to be paid; 0: it named none */
-    char *key;      /* owned; NULL: none */
+    char *key;      /* NULL: none */
+    char *order;    /* whose it is, or which one the answer named; NULL: none */
+    char *named;    /* another order than was asked about, which the answer shows; NULL */
     char strategy[LEDGER_NAME_SIZE];
+    bool repeat;  /* its key was sent before */
+    bool unasked; /* a step before it ended it, so the shop was never asked to sell */
 
     enum ledger_result result;
     int status; /* HTTP's; 0: no answer */
     char code[LEDGER_CODE_SIZE];
-    char order[LEDGER_ID_SIZE]; /* whose it is, or which one the answer named; "": none */
     enum ledger_state state;
-    char named[LEDGER_ID_SIZE]; /* another order than was asked about, which the answer shows; "" */
-    int64_t fence;              /* the lock's token under which it was done; 0: not recorded */
+    int64_t fence; /* the lock's token under which it was done; 0: not recorded */
+    bool means; /* a shop's: what the answer meant, and became after polling if it was accepted */
+    enum shop_meaning first, last;
+};
+
+/* The answer of a shop: what the operation's result, code and state are then. */
+void ledger_op_means(struct ledger_op *op, enum shop_meaning meaning);
+
+/* An operation under way: the texts that it names stand in it. */
+struct ledger_asked {
+    struct ledger_op op;
+    char user[24], key[48], order[LEDGER_ID_SIZE], named[LEDGER_ID_SIZE];
 };
 
 /* A product as it was put on sale before the first operation. */
@@ -78,8 +61,25 @@ struct ledger_product {
     int64_t epoch; /* of its sale; 0: not known */
 };
 
+/* How a shop's load was made and what it came to: told, and asked for by no claim. */
+struct ledger_load {
+    int64_t connections, rate_per_s;
+    int64_t began_us, ended_us;
+    int64_t
+        late_us; /* so late began one purchase in a hundred, which was too late; 0: it was not */
+    size_t answered;
+    size_t failures;         /* visits that did not go as they should */
+    char first_failure[400]; /* "": none */
+};
+
+/* Whose ledger is wanted: the other's is refused, and the error says who judges it. */
+enum ledger_whose { LEDGER_OF_SERVERS, LEDGER_OF_SHOP };
+
 struct ledger {
     int64_t seed;
+    char *shop;              /* owned; its name; NULL: of our own servers */
+    struct ledger_load load; /* of a shop, as the next */
+    struct rows books;
     struct ledger_product *products; /* owned; in the order of their ids once it is read */
     size_t products_count, products_size;
     struct ledger_op *ops; /* owned; in the order of their numbers */
@@ -92,12 +92,10 @@ struct ledger {
 /* A ledger begins as (struct ledger){0}. */
 void ledger_fini(struct ledger *ledger);
 
-/* False when there is no memory. The op's key becomes the ledger's, or is freed. */
+/* False, or NULL, when there is no memory. The op's texts become the ledger's, or are freed. The op
+ * that is returned is valid until the next. */
 bool ledger_add_product(struct ledger *ledger, const struct ledger_product *product);
-bool ledger_add_op(struct ledger *ledger, const struct ledger_op *op);
-
-/* `id`: the order that the answer to an operation on an order names. */
-void ledger_take_named(struct ledger_op *op, const char *id);
+struct ledger_op *ledger_add_op(struct ledger *ledger, const struct ledger_op *op);
 
 /* NULL: there is none. */
 struct ledger_op *ledger_find_op(const struct ledger *ledger, int64_t number);

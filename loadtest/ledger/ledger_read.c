@@ -1,64 +1,67 @@
-/* See ledger_read.h. */
+/* See ledger_read.h. A line's first fields say which it is; a shop's lines are in shop_lines.c. */
 #include "loadtest/ledger/ledger_read.h"
 
-#include "loadtest/ledger/line_fields.h"
+#include "loadtest/ledger/reading.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT = 1, LINE_BYTES_MAX = 16384 };
+enum { FORMAT_OF_SERVERS = 1, FORMAT_OF_SHOPS = 2, FORMAT = 3 };
+/* An answer of a shop, and so an order's id, may be of 1 MiB; in JSON six times that. */
+enum { LINE_BYTES_MAX = 16384, SHOP_LINE_BYTES_MAX = 8 << 20 };
 
 /* So that no sum of them overflows, whoever wrote the file. */
-enum { QUANTITY_MAX = 1000000000, STATUS_MAX = 999, HOLD_S_MAX = 86400 };
+enum { QUANTITY_MAX = 1000000000, HOLD_S_MAX = 86400 };
 #define STOCK_MAX INT64_C(9007199254740991)
 
-/* A text of the line, "" when it is not there. */
-static bool take_text(const json_t *line, const char *name, char *out, size_t size,
-                      struct error *error)
+static bool check_format(bool is_old_shops, int64_t format, struct error *error)
 {
-    const json_t *value = json_object_get(line, name);
-    const char *text = value ? json_string_value(value) : "";
-    if (!text || strlen(text) >= size)
-        return error_fail(error, "\"%s\" is no text of at most %zu bytes", name, size - 1);
-    memcpy(out, text, strlen(text) + 1);
-    return true;
+    if (is_old_shops && format < FORMAT_OF_SHOPS)
+        return error_fail(error,
+                          "format %lld, of an earlier version, which did not note all that a "
+                          "verdict needs: run the sale again",
+                          (long long)format);
+    if (is_old_shops ? format == FORMAT_OF_SHOPS : format == FORMAT_OF_SERVERS || format == FORMAT)
+        return true;
+    return error_fail(error, "format %lld, which this program does not know: it writes %d",
+                      (long long)format, FORMAT);
+}
+
+static bool check_whose(enum ledger_whose whose, bool is_shops, struct error *error)
+{
+    if (is_shops == (whose == LEDGER_OF_SHOP))
+        return true;
+    return error_fail(error, is_shops ? "a shop's ledger: seckill-loadtest shop TARGET.yaml "
+                                        "--judge judges it"
+                                      : "a ledger of `record`: seckill-loadtest check judges it");
 }
 
 static bool read_head(void *context, const json_t *line, struct error *error)
 {
-    struct ledger *out = context;
-    int64_t format;
-    if (json_object_get(line, "shop_ledger"))
-        return error_fail(error,
-                          "a shop's ledger: seckill-loadtest shop TARGET.yaml --judge judges "
-                          "it");
-    if (!line_need_number(line, "ledger", 1, &format, error))
-        return false;
-    if (format != FORMAT)
-        return error_fail(error, "format %lld, and this program reads %d", (long long)format,
-                          FORMAT);
-    return line_take_number(line, "seed", 0, &out->seed, error);
+    struct reading *reading = context;
+    const bool old = json_object_get(line, "shop_ledger") != NULL;
+    const char *name = old ? "shop_ledger" : "ledger";
+    if (!json_object_get(line, name))
+        return error_fail(error, "no ledger: \"ledger\" is missing");
+    return line_need_number(line, name, 1, &reading->format, error) &&
+           check_format(old, reading->format, error) &&
+           check_whose(reading->whose, json_object_get(line, "shop") != NULL || old, error) &&
+           line_take_number(line, "seed", 0, &reading->out->seed, error) &&
+           shop_read_head(reading, line, error);
 }
 
-static bool read_product(struct ledger *out, const json_t *line, struct error *error)
+static bool read_product(struct reading *reading, const json_t *line, struct error *error)
 {
     struct ledger_product product = {0};
-    return line_need_number(line, "product", 1, &product.id, error) &&
-           line_need_number(line, "stock", 0, &product.stock, error) &&
+    bool is_shops = reading->out->shop != NULL;
+    return line_need_number(line, "product", !is_shops, &product.id, error) &&
+           line_need_number(line, "stock", is_shops, &product.stock, error) &&
            line_take_count(line, "limit", INT64_MAX, &product.limit, error) &&
            line_take_count(line, "epoch", INT64_MAX, &product.epoch, error) &&
            (product.stock <= STOCK_MAX || error_fail(error, "\"stock\" is too large")) &&
-           (ledger_add_product(out, &product) || error_fail(error, "out of memory"));
-}
-
-static bool take_key(const json_t *line, struct ledger_op *op, struct error *error)
-{
-    char key[LEDGER_KEY_MAX + 1] = "";
-    if (!take_text(line, "key", key, sizeof key, error))
-        return false;
-    op->key = *key ? strdup(key) : NULL;
-    return !*key || op->key || error_fail(error, "out of memory");
+           (!is_shops || reading->out->products_count == 0 ||
+            error_fail(error, "a shop's sale is of one product")) &&
+           (ledger_add_product(reading->out, &product) || error_fail(error, "out of memory"));
 }
 
 static bool is_whole(const struct ledger_op *op, struct error *error)
@@ -66,11 +69,38 @@ static bool is_whole(const struct ledger_op *op, struct error *error)
     bool takes_units = op->kind == LEDGER_BUY || op->kind == LEDGER_RESTOCK;
     if (takes_units && (op->product <= 0 || op->quantity <= 0))
         return error_fail(error, "a %s needs a product and a quantity", ledger_kind_name(op->kind));
-    if (!takes_units && !*op->order)
+    if (!takes_units && !op->order)
         return error_fail(error, "a %s needs an order", ledger_kind_name(op->kind));
     if (op->quantity < 0 || op->quantity > QUANTITY_MAX)
         return error_fail(error, "\"quantity\" is not from 0 to %d", QUANTITY_MAX);
     return true;
+}
+
+/* Users are numbers in format 1. */
+static bool take_user(const json_t *line, char **out, struct error *error)
+{
+    const json_t *value = json_object_get(line, "user");
+    if (!json_is_integer(value))
+        return line_copy_text(line, "user", LEDGER_KEY_MAX, out, error);
+    if (json_integer_value(value) == 0)
+        return true;
+    return asprintf(out, "%lld", (long long)json_integer_value(value)) >= 0 ||
+           error_fail(error, "out of memory");
+}
+
+static bool fill_begin(const json_t *line, struct ledger_op *op, struct error *error)
+{
+    return line_need_number(line, "op", 1, &op->number, error) &&
+           line_need_number(line, "at_us", 0, &op->start_us, error) &&
+           take_user(line, &op->user, error) &&
+           line_take_number(line, "product", 0, &op->product, error) &&
+           line_take_number(line, "quantity", 0, &op->quantity, error) &&
+           line_take_count(line, "hold_s", HOLD_S_MAX, &op->hold_s, error) &&
+           line_take_text(line, "strategy", op->strategy, sizeof op->strategy, error) &&
+           line_copy_text(line, "key", LEDGER_KEY_MAX, &op->key, error) &&
+           (op->kind == LEDGER_BUY || /* its answer names the order */
+            line_copy_text(line, "order", LEDGER_ID_SIZE - 1, &op->order, error)) &&
+           is_whole(op, error);
 }
 
 static bool read_begin(struct ledger *out, const json_t *line, const char *kind,
@@ -83,34 +113,39 @@ static bool read_begin(struct ledger *out, const json_t *line, const char *kind,
         return true;
     }
     op.kind = (enum ledger_kind)known;
-    if (!line_need_number(line, "op", 1, &op.number, error) ||
-        !line_need_number(line, "at_us", 0, &op.start_us, error) ||
-        !line_take_number(line, "user", 0, &op.user, error) ||
-        !line_take_number(line, "product", 0, &op.product, error) ||
-        !line_take_number(line, "quantity", 0, &op.quantity, error) ||
-        !line_take_count(line, "hold_s", HOLD_S_MAX, &op.hold_s, error) ||
-        !take_text(line, "strategy", op.strategy, sizeof op.strategy, error) ||
-        !take_text(line, "order", op.order, sizeof op.order, error) || !is_whole(&op, error))
+    bool good = fill_begin(line, &op, error);
+    if (good && out->ops_count && out->ops[out->ops_count - 1].number >= op.number)
+        good = error_fail(error, "op %lld begins behind a later one", (long long)op.number);
+    if (!ledger_add_op(out, &op))
+        return error_fail(error, "out of memory");
+    return good;
+}
+
+/* The order of an answer is the buy's; of other operations it is kept where it is another one than
+ * they asked about. */
+static bool take_order(const json_t *line, struct ledger_op *op, struct error *error)
+{
+    char **to = op->kind == LEDGER_BUY ? &op->order : &op->named;
+    if (!line_copy_text(line, "order", LEDGER_ID_SIZE - 1, to, error))
         return false;
-    if (op.kind == LEDGER_BUY)
-        *op.order = '\0'; /* its answer names it */
-    if (out->ops_count && out->ops[out->ops_count - 1].number >= op.number)
-        return error_fail(error, "op %lld begins behind a later one", (long long)op.number);
-    return take_key(line, &op, error) &&
-           (ledger_add_op(out, &op) || error_fail(error, "out of memory"));
+    if (op->named && strcmp(op->named, op->order) == 0) {
+        free(op->named);
+        op->named = NULL;
+    }
+    return true;
 }
 
 /* The answer of `op`. */
 static bool take_answer(const json_t *line, struct ledger_op *op, struct error *error)
 {
-    char is[8], state[LEDGER_NAME_SIZE], order[LEDGER_ID_SIZE];
+    char is[8], state[LEDGER_NAME_SIZE];
     int64_t status;
     if (!line_need_number(line, "end_us", op->start_us, &op->end_us, error) ||
-        !take_text(line, "is", is, sizeof is, error) ||
-        !line_take_count(line, "status", STATUS_MAX, &status, error) ||
-        !take_text(line, "code", op->code, sizeof op->code, error) ||
-        !take_text(line, "order", order, sizeof order, error) ||
-        !take_text(line, "state", state, sizeof state, error) ||
+        !line_take_text(line, "is", is, sizeof is, error) ||
+        !line_take_count(line, "status", READING_STATUS_MAX, &status, error) ||
+        !line_take_text(line, "code", op->code, sizeof op->code, error) ||
+        !take_order(line, op, error) ||
+        !line_take_text(line, "state", state, sizeof state, error) ||
         !line_take_number(line, "fence", 0, &op->fence, error))
         return false;
     int result = ledger_result_of(is);
@@ -122,11 +157,7 @@ static bool take_answer(const json_t *line, struct ledger_op *op, struct error *
     op->result = (enum ledger_result)result;
     op->status = (int)status;
     op->state = (enum ledger_state)known;
-    if (op->kind == LEDGER_BUY)
-        memcpy(op->order, order, sizeof op->order);
-    else
-        ledger_take_named(op, order);
-    return op->kind != LEDGER_BUY || op->result != LEDGER_OK || op->key || *op->order ||
+    return op->kind != LEDGER_BUY || op->result != LEDGER_OK || op->key || op->order ||
            error_fail(error, "a buy that is ok needs a key or an order");
 }
 
@@ -147,16 +178,17 @@ static bool read_end(struct ledger *out, const json_t *line, struct error *error
 
 static bool read_line(void *context, const json_t *line, struct error *error)
 {
-    struct ledger *out = context;
+    struct reading *reading = context;
+    struct ledger *out = reading->out;
     const char *kind = json_string_value(json_object_get(line, "do"));
-    if (json_object_get(line, "op") && kind)
-        return read_begin(out, line, kind, error);
-    if (json_object_get(line, "op"))
-        return read_end(out, line, error);
-    if (json_object_get(line, "ledger"))
+    if (json_object_get(line, "ledger") || json_object_get(line, "shop_ledger"))
         return error_fail(error, "a second ledger begins");
-    if (json_object_get(line, "product"))
-        return read_product(out, line, error);
+    if (json_object_get(line, "product") && !json_object_get(line, "op"))
+        return read_product(reading, line, error);
+    if (out->shop)
+        return shop_read_line(reading, line, error);
+    if (json_object_get(line, "op"))
+        return kind ? read_begin(out, line, kind, error) : read_end(out, line, error);
     if (json_is_true(json_object_get(line, "done")))
         out->done = true;
     else if (!json_object_get(line, "note")) /* a note is for people */
@@ -164,25 +196,32 @@ static bool read_line(void *context, const json_t *line, struct error *error)
     return true;
 }
 
-bool ledger_read(struct ledger *out, FILE *from, struct error *error)
+bool ledger_read(struct ledger *out, FILE *from, enum ledger_whose whose, struct error *error)
 {
-    struct lines lines = {
-        .most = LINE_BYTES_MAX, .head = read_head, .line = read_line, .context = out};
+    struct reading reading = {.out = out, .whose = whose};
+    struct lines lines = {.most = whose == LEDGER_OF_SHOP ? SHOP_LINE_BYTES_MAX : LINE_BYTES_MAX,
+                          .head = read_head,
+                          .line = read_line,
+                          .context = &reading};
     *out = (struct ledger){0};
-    bool good = lines_read(&lines, from, error) && ledger_sort_products(out, error);
+    bool good = lines_read(&lines, from, error) && ledger_sort_products(out, error) &&
+                (!out->shop || out->done ||
+                 error_fail(error, "it was cut off: the run did not come to its end (no line "
+                                   "\"done\"), so it has no verdict"));
     out->cut = lines.cut;
     if (!good)
         ledger_fini(out);
     return good;
 }
 
-bool ledger_read_file(struct ledger *out, const char *path, struct error *error)
+bool ledger_read_file(struct ledger *out, const char *path, enum ledger_whose whose,
+                      struct error *error)
 {
     FILE *from = lines_open(path, error);
     *out = (struct ledger){0};
     if (!from)
         return false;
-    bool good = ledger_read(out, from, error) || error_prefix(error, "%s", path);
+    bool good = ledger_read(out, from, whose, error) || error_prefix(error, "%s", path);
     fclose(from);
     return good;
 }

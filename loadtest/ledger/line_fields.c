@@ -28,6 +28,30 @@ bool line_need_number(const json_t *line, const char *name, int64_t least, int64
            (*out >= least || error_fail(error, "\"%s\" is missing or too small", name));
 }
 
+bool line_take_text(const json_t *line, const char *name, char *out, size_t size,
+                    struct error *error)
+{
+    const json_t *value = json_object_get(line, name);
+    const char *text = value ? json_string_value(value) : "";
+    if (!text || strlen(text) >= size)
+        return error_fail(error, "\"%s\" is no text of at most %zu bytes", name, size - 1);
+    memcpy(out, text, strlen(text) + 1);
+    return true;
+}
+
+bool line_copy_text(const json_t *line, const char *name, size_t most, char **out,
+                    struct error *error)
+{
+    const json_t *value = json_object_get(line, name);
+    const char *text = value ? json_string_value(value) : "";
+    if (!text)
+        return error_fail(error, "\"%s\" is no text", name);
+    if (strlen(text) > most)
+        return error_fail(error, "\"%s\" is no text of at most %zu bytes", name, most);
+    *out = *text ? strdup(text) : NULL;
+    return !*text || *out || error_fail(error, "out of memory");
+}
+
 static json_t *load(const char *text, size_t length, size_t number)
 {
     json_error_t fault;

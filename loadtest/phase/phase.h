@@ -17,7 +17,6 @@
 #include "loadtest/judge/verdict.h"
 #include "loadtest/load/detail.h"
 #include "loadtest/load/wrk.h"
-#include "loadtest/phase/meanwhile.h"
 
 enum phase_kind { PHASE_SPEED, PHASE_TRUTH, PHASE_LOAD, PHASE_COUNTED };
 
@@ -51,6 +50,14 @@ struct phase_plan {
     /* About five times a second under load; may be NULL. */
     void (*watch)(void *context, int64_t elapsed_ms);
     void *watch_context;
+};
+
+/* What else happened while a phase was under load: nobody ordered it, no row of the sale tells of
+ * it, and a figure or a verdict may be owed to it alone. It is looked at before the load and after
+ * it, and a line under the table says it. What cannot be looked at is not said. */
+struct meanwhile {
+    bool old_snapshot;    /* somebody kept one from before the load until after it */
+    int64_t evicted_keys; /* of the Redis servers together */
 };
 
 /* Which experiment of which article a phase repeats. The strings are borrowed. */

@@ -32,7 +32,7 @@ static bool buy_again(struct asking *asking, const char *server, const struct ap
     }
     return error_fail(asking->error,
                       "%s answers the repeat of an order with %ld %s, though nothing is under way",
-                      server, answer->status, answer->code);
+                      server, answer->status, answer->says.code);
 }
 
 static bool ask_again(void *context, const struct witness_order *order)
@@ -49,7 +49,7 @@ static bool ask_again(void *context, const struct witness_order *order)
     snprintf(lines, sizeof lines, "%sIdempotency-Key: %s\r\n", headers ? headers : "", order->key);
     if (!buy_again(asking, server, &(struct api_order){asking->path, body, lines}, &answer))
         return false;
-    asking->broken += answer.status != 200 || strcmp(answer.id, order->id) != 0;
+    asking->broken += answer.status != 200 || strcmp(answer.says.id, order->id) != 0;
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "loadtest/phase/run_phase.h"
 
 #include "loadtest/engine/http_request.h"
+#include "loadtest/judge/redis_link.h"
 #include "loadtest/load/open_loop.h"
 #include "loadtest/phase/phase_open.h"
 #include "loadtest/phase/reconcile.h"
@@ -374,6 +375,41 @@ static bool add_costs(const struct fleet *fleet, const struct phase_plan *plan,
     for (size_t i = 0; i < fleet->count; i++)
         costs_add(&result->costs, &now[i].costs, &before[i].costs);
     return true;
+}
+
+/* The state before the phase. */
+struct meanwhile_mark {
+    char oldest_held[WITNESS_NUMBER_SIZE];
+    int64_t evicted_keys[FLEET_REDIS_MAX]; /* -1: that Redis could not be asked */
+};
+
+static void meanwhile_begin(const struct fleet *fleet, struct meanwhile_mark *mark)
+{
+    struct error ignored; /* a database that is gone shows in everything else */
+    *mark = (struct meanwhile_mark){.oldest_held = ""};
+    (void)witness_oldest_held(fleet->witness, mark->oldest_held, &ignored);
+    for (size_t i = 0; i < FLEET_REDIS_MAX && *fleet->redis[i]; i++)
+        mark->evicted_keys[i] = redis_link_number(fleet->redis[i], "evicted_keys");
+}
+
+/* One that was started again counts from 0. One that is out of reach is not waited for twice. */
+static int64_t evicted_since(const char *redis, int64_t before)
+{
+    int64_t now = before < 0 ? -1 : redis_link_number(redis, "evicted_keys");
+    if (now < 0)
+        return 0;
+    return now < before ? now : now - before;
+}
+
+static void meanwhile_end(const struct fleet *fleet, const struct meanwhile_mark *mark,
+                          struct meanwhile *out)
+{
+    char oldest[WITNESS_NUMBER_SIZE] = "";
+    struct error ignored;
+    (void)witness_oldest_held(fleet->witness, oldest, &ignored);
+    out->old_snapshot = *oldest && strcmp(oldest, mark->oldest_held) == 0;
+    for (size_t i = 0; i < FLEET_REDIS_MAX && *fleet->redis[i]; i++)
+        out->evicted_keys += evicted_since(fleet->redis[i], mark->evicted_keys[i]);
 }
 
 /* Everything up to the books. False: there is no going on. */

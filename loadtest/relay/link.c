@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 16384, HELD_MAX_BYTES = 1 << 20, BANDWIDTH_STEP_US = 10000 };
+enum { PIECE_BYTES = 16384, HELD_MAX_BYTES = 1 << 20 };
 
 /* The bytes of one read, and when they may go on. */
 struct piece {
@@ -69,11 +69,6 @@ void link_release(struct link *link)
     link->holding = false;
 }
 
-void link_count_from_here(struct link *link, enum relay_stream stream)
-{
-    link->flows[stream].counted_from = link->flows[stream].sent;
-}
-
 /* Both sides are closed when what stands before the barrier is passed on, and the time has come. */
 static void cut_at(struct link *link, struct flow *flow, int64_t at_us)
 {
@@ -113,7 +108,6 @@ static void meet_reply(struct link *link, struct toxics *toxics, const struct wi
     struct flow *flow = &link->flows[RELAY_DOWNSTREAM];
     int64_t silence_us = toxics->of[RELAY_SWALLOW_REPLY][0].amount;
 
-    toxics->counts.commits += seen->committed;
     toxics->counts.evals += seen->eval && !seen->failed;
     toxics->counts.answered += seen->held;
     link->awaited = link->awaited && !seen->held;
@@ -168,11 +162,6 @@ static bool take_in(struct link *link, struct toxics *toxics, enum relay_stream 
         return true;
     }
     toxics->counts.bytes[stream] += got;
-    if (toxics_on(toxics, RELAY_TIMEOUT, stream)) {
-        toxics_bite(toxics, RELAY_TIMEOUT);
-        link->wire.blind = true; /* what comes after a gap has no beginning */
-        return true;
-    }
     struct piece *piece = malloc(sizeof *piece + (size_t)got);
     if (!piece)
         return false;
@@ -210,35 +199,16 @@ static void note_stall(struct flow *flow, struct toxics *toxics, enum relay_stre
 
 /* How much of a stream may go now. 0: wait. */
 static uint64_t find_room(const struct link *link, const struct toxics *toxics,
-                          enum relay_stream stream, int64_t now_us)
+                          enum relay_stream stream)
 {
     const struct flow *flow = &link->flows[stream];
     uint64_t limit = find_limit(link, toxics, stream);
-    const struct toxic *data = toxics_on(toxics, RELAY_LIMIT_DATA, stream);
-    const struct toxic *rate = toxics_on(toxics, RELAY_BANDWIDTH, stream);
 
-    if (flow->stalled || (rate && now_us < flow->next_us))
-        return 0;
-    if (data && flow->counted_from + (uint64_t)data->amount < limit)
-        limit = flow->counted_from + (uint64_t)data->amount;
-    uint64_t room = limit > flow->sent ? limit - flow->sent : 0;
-    uint64_t step = rate ? (uint64_t)rate->amount * BANDWIDTH_STEP_US / CLOCK_US_PER_S + 1 : room;
-    return step < room ? step : room;
+    return !flow->stalled && limit > flow->sent ? limit - flow->sent : 0;
 }
 
-static void note_rate(struct flow *flow, struct toxics *toxics, enum relay_stream stream,
-                      size_t sent, int64_t now_us)
-{
-    const struct toxic *rate = toxics_on(toxics, RELAY_BANDWIDTH, stream);
-
-    if (!rate || sent == 0)
-        return;
-    toxics_bite(toxics, RELAY_BANDWIDTH);
-    flow->next_us = now_us + (int64_t)sent * CLOCK_US_PER_S / rate->amount;
-}
-
-/* Sends of the first piece what may go, and answers how much that was. */
-static size_t send_some(struct flow *flow, struct link_end *to, size_t room)
+/* Sends of the first piece what may go. */
+static void send_some(struct flow *flow, struct link_end *to, size_t room)
 {
     struct piece *piece = flow->first;
     size_t left = piece->length - piece->sent;
@@ -252,7 +222,6 @@ static size_t send_some(struct flow *flow, struct link_end *to, size_t room)
     piece->sent += sent;
     if (piece->sent == piece->length)
         drop_first(flow);
-    return sent;
 }
 
 /* Drops the bytes for an end that is gone. */
@@ -265,63 +234,44 @@ static void drop_all(struct flow *flow)
 }
 
 /* The reader's end, when all before it is through. */
-static void pass_end(struct link *link, struct toxics *toxics, enum relay_stream stream,
-                     int64_t now_us)
+static void pass_end(struct link *link, const struct toxics *toxics, enum relay_stream stream)
 {
     struct flow *flow = &link->flows[stream];
-    const struct toxic *slow = toxics_on(toxics, RELAY_SLOW_CLOSE, stream);
 
-    if (!flow->ended || flow->first || flow->passed || toxics_on(toxics, RELAY_STALL, stream) ||
-        toxics_on(toxics, RELAY_TIMEOUT, stream))
-        return;
-    if (slow && flow->close_us == 0) {
-        toxics_bite(toxics, RELAY_SLOW_CLOSE);
-        flow->close_us = now_us + slow->amount;
-    }
-    if (slow && now_us < flow->close_us)
+    if (!flow->ended || flow->first || flow->passed || toxics_on(toxics, RELAY_STALL, stream))
         return;
     shutdown(link->ends[1 - stream].fd, SHUT_WR);
     flow->passed = true;
 }
 
-/* Passes on what is due; false at the end that it was set. */
-static bool pass_on(struct link *link, struct toxics *toxics, enum relay_stream stream,
+/* Passes on what is due. */
+static void pass_on(struct link *link, struct toxics *toxics, enum relay_stream stream,
                     int64_t now_us)
 {
     struct flow *flow = &link->flows[stream];
     struct link_end *to = &link->ends[1 - stream];
-    const struct toxic *data = toxics_on(toxics, RELAY_LIMIT_DATA, stream);
 
     flow->full = false;
     note_stall(flow, toxics, stream);
     while (flow->first && flow->first->due_us <= now_us && !flow->full) {
-        uint64_t room = find_room(link, toxics, stream, now_us);
+        uint64_t room = find_room(link, toxics, stream);
         if (room == 0)
             break;
-        note_rate(flow, toxics, stream, send_some(flow, to, (size_t)room), now_us);
+        send_some(flow, to, (size_t)room);
     }
-    bool limited = data && flow->sent - flow->counted_from >= (uint64_t)data->amount;
-    if (limited)
-        toxics_bite(toxics, RELAY_LIMIT_DATA);
     if (to->gone)
         drop_all(flow);
-    pass_end(link, toxics, stream, now_us);
-    return !limited;
+    pass_end(link, toxics, stream);
 }
 
-/* When a toxic that ends connections ends this one; INT64_MAX: it does not. */
-static int64_t find_end(const struct link *link, const struct toxics *toxics, enum relay_type type)
+/* When the connection is reset; INT64_MAX: it is not. */
+static int64_t find_reset(const struct link *link, const struct toxics *toxics)
 {
-    int64_t end_us = INT64_MAX;
+    const struct toxic *reset = toxics_on(toxics, RELAY_RESET_PEER, RELAY_UPSTREAM);
 
-    for (int stream = 0; stream < 2; stream++) {
-        const struct toxic *toxic = toxics_on(toxics, type, (enum relay_stream)stream);
-        if (!toxic || (type == RELAY_TIMEOUT && toxic->amount == 0))
-            continue;
-        int64_t from_us = link->opened_us > toxic->since_us ? link->opened_us : toxic->since_us;
-        end_us = clock_earlier(end_us, from_us + toxic->amount);
-    }
-    return end_us;
+    if (!reset)
+        return INT64_MAX;
+    return (link->opened_us > reset->since_us ? link->opened_us : reset->since_us) + reset->amount;
 }
 
 /* Whether all is through that comes before a cut. */
@@ -339,8 +289,7 @@ static bool is_cut(const struct link *link)
  * time. */
 static int64_t find_due(const struct link *link, const struct toxics *toxics, int64_t now_us)
 {
-    int64_t due_us = clock_earlier(find_end(link, toxics, RELAY_TIMEOUT),
-                                   find_end(link, toxics, RELAY_RESET_PEER));
+    int64_t due_us = find_reset(link, toxics);
 
     if (link->cutting && link->cut_us > now_us)
         due_us = clock_earlier(due_us, link->cut_us);
@@ -349,14 +298,8 @@ static int64_t find_due(const struct link *link, const struct toxics *toxics, in
     for (int stream = 0; stream < 2; stream++) {
         const struct flow *flow = &link->flows[stream];
         bool waits = flow->first && !flow->full && !flow->stalled;
-        if (waits && flow->sent < find_limit(link, toxics, (enum relay_stream)stream)) {
-            bool slow = toxics_on(toxics, RELAY_BANDWIDTH, (enum relay_stream)stream) != NULL;
-            int64_t next_us =
-                slow && flow->next_us > flow->first->due_us ? flow->next_us : flow->first->due_us;
-            due_us = clock_earlier(due_us, next_us);
-        }
-        if (flow->close_us > now_us)
-            due_us = clock_earlier(due_us, flow->close_us);
+        if (waits && flow->sent < find_limit(link, toxics, (enum relay_stream)stream))
+            due_us = clock_earlier(due_us, flow->first->due_us);
     }
     return due_us;
 }
@@ -381,18 +324,18 @@ int64_t link_serve(struct link *link, struct toxics *toxics, int64_t now_us)
         if (link->ends[i].readable && !flow->ended && flow->held < HELD_MAX_BYTES)
             lives = take_in(link, toxics, (enum relay_stream)i, now_us);
         link->ends[i].readable = false;
-        lives = lives && pass_on(link, toxics, (enum relay_stream)i, now_us);
+        if (lives)
+            pass_on(link, toxics, (enum relay_stream)i, now_us);
     }
     if (link->part_us != 0 && now_us >= link->part_us) {
         shutdown(link->ends[0].fd, SHUT_WR);
         link->part_us = 0;
     }
     bool cut = link->cutting && now_us >= link->cut_us && is_cut(link);
-    bool timeout = now_us >= find_end(link, toxics, RELAY_TIMEOUT);
-    link->reset = lives && now_us >= find_end(link, toxics, RELAY_RESET_PEER);
+    link->reset = lives && now_us >= find_reset(link, toxics);
     if (link->reset)
         toxics_bite(toxics, RELAY_RESET_PEER);
-    link->over = !lives || is_over(link) || cut || timeout || link->reset;
+    link->over = !lives || is_over(link) || cut || link->reset;
     return link->over ? INT64_MAX : find_due(link, toxics, now_us);
 }
 

@@ -15,15 +15,12 @@ struct flow {
     size_t held;
     /* Where in the stream things stand, in bytes from its beginning. */
     uint64_t read, sent;
-    uint64_t whole;        /* the last message's end */
-    uint64_t barrier;      /* nothing from here on is passed on */
-    uint64_t counted_from; /* RELAY_LIMIT_DATA's */
-    bool ended;            /* no more will be read */
-    bool passed;           /* and its end has been passed on */
-    bool full;             /* the other side takes no more at the moment */
+    uint64_t whole;   /* the last message's end */
+    uint64_t barrier; /* nothing from here on is passed on */
+    bool ended;       /* no more will be read */
+    bool passed;      /* and its end has been passed on */
+    bool full;        /* the other side takes no more at the moment */
     bool stalled;
-    int64_t next_us;  /* RELAY_BANDWIDTH: nothing before */
-    int64_t close_us; /* RELAY_SLOW_CLOSE: the end, not before; 0: it has not come */
 };
 
 struct link_end {
@@ -59,8 +56,6 @@ int64_t link_serve(struct link *link, struct toxics *toxics, int64_t now_us);
 
 /* RELAY_HOLD_REQUEST was cleared. */
 void link_release(struct link *link);
-/* RELAY_LIMIT_DATA was set: it counts from here. */
-void link_count_from_here(struct link *link, enum relay_stream stream);
 
 /* The events to poll one of its ends for: EPOLLIN, EPOLLOUT, both or 0. */
 uint32_t link_interest(const struct link *link, int end);

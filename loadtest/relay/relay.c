@@ -6,20 +6,154 @@
 #include "loadtest/relay/relay.h"
 
 #include "base/clock.h"
-#include "loadtest/relay/address.h"
 #include "loadtest/relay/link.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/timerfd.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { LINKS_MAX = 1024, EVENTS_MAX = 256 };
+
+/* Where a relay listens and where it leads: HOST:PORT with an address of digits, or the /PATH of a
+ * unix socket. */
+struct address {
+    struct sockaddr_storage at;
+    socklen_t length;
+    char text[160];
+};
+
+enum { BACKLOG = 1024, SOCKET_FLAGS = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK };
+
+static bool read_path(struct address *address, const char *text, struct error *error)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+
+    if (strlen(text) >= sizeof at.sun_path)
+        return error_set(error, ERROR_INVALID, "%s: a socket's path has %zu bytes at most", text,
+                         sizeof at.sun_path - 1);
+    memcpy(at.sun_path, text, strlen(text) + 1);
+    memcpy(&address->at, &at, sizeof at);
+    address->length = sizeof at;
+    snprintf(address->text, sizeof address->text, "%s", text);
+    return true;
+}
+
+static bool address_read(struct address *address, const char *text, struct error *error)
+{
+    static const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+                                          .ai_socktype = SOCK_STREAM};
+    const char *colon = strrchr(text, ':');
+    struct addrinfo *found = NULL;
+    char host[64];
+
+    *address = (struct address){.length = 0};
+    if (text[0] == '/')
+        return read_path(address, text, error);
+    snprintf(host, sizeof host, "%.*s", colon ? (int)(colon - text) : 0, text);
+    if (!colon || getaddrinfo(host, colon + 1, &hints, &found) != 0)
+        return error_set(error, ERROR_INVALID,
+                         "%s is no address of a relay: HOST:PORT in digits, or /PATH", text);
+    memcpy(&address->at, found->ai_addr, found->ai_addrlen);
+    address->length = found->ai_addrlen;
+    snprintf(address->text, sizeof address->text, "%s", text);
+    freeaddrinfo(found);
+    return true;
+}
+
+/* A relay asks nobody who he is: it is for this machine's own programs. */
+static bool is_near(const struct address *address)
+{
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+
+    memcpy(&in, &address->at, sizeof in);
+    memcpy(&in6, &address->at, sizeof in6);
+    switch (address->at.ss_family) {
+    case AF_UNIX:
+        return true;
+    case AF_INET:
+        return (ntohl(in.sin_addr.s_addr) >> 24) == 127;
+    default:
+        return IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
+    }
+}
+
+static void read_port(struct address *address, int fd)
+{
+    char port[NI_MAXSERV];
+    socklen_t length = sizeof address->at;
+
+    if (address->at.ss_family == AF_UNIX ||
+        getsockname(fd, (struct sockaddr *)&address->at, &length) != 0 ||
+        getnameinfo((struct sockaddr *)&address->at, length, NULL, 0, port, sizeof port,
+                    NI_NUMERICSERV) != 0)
+        return;
+    char *colon = strrchr(address->text, ':');
+    snprintf(colon + 1, sizeof address->text - (size_t)(colon + 1 - address->text), "%s", port);
+}
+
+/* A socket that listens there, of the loopback interface or a path that nothing stands at; the port
+ * 0 becomes what it is given. -1 with the error. */
+static int address_listen(struct address *address, struct error *error)
+{
+    static const int on = 1;
+
+    if (!is_near(address)) {
+        error_set(error, ERROR_INVALID, "%s: a relay listens on the loopback interface alone",
+                  address->text);
+        return -1;
+    }
+    int fd = socket(address->at.ss_family, SOCKET_FLAGS, 0);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        bind(fd, (struct sockaddr *)&address->at, address->length) != 0 ||
+        listen(fd, BACKLOG) != 0) {
+        error_fail(error, "a relay cannot listen on %s: %s", address->text, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    read_port(address, fd);
+    return fd;
+}
+
+static int hurry(int fd)
+{
+    static const int on = 1;
+
+    if (fd >= 0) /* a unix socket has no such option, and needs none */
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return fd;
+}
+
+/* Begins to connect, and waits for nothing. -1: it is refused. */
+static int address_connect(const struct address *address)
+{
+    int fd = socket(address->at.ss_family, SOCKET_FLAGS, 0);
+
+    if (fd < 0 || connect(fd, (const struct sockaddr *)&address->at, address->length) == 0 ||
+        errno == EINPROGRESS)
+        return hurry(fd);
+    close(fd);
+    return -1;
+}
+
+/* The next client; -1: nobody is there any more. */
+static int address_accept(int listener)
+{
+    return hurry(accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
 
 struct relay {
     enum relay_protocol protocol;
@@ -93,33 +227,21 @@ static void bury(struct relay *relay)
     }
 }
 
-static void refuse(struct relay *relay, int client)
-{
-    close(client);
-    relay->shared.toxics.counts.refused++;
-}
-
 static void take_link(struct relay *relay, int client)
 {
     struct relay_counts *counts = &relay->shared.toxics.counts;
-    bool down = toxics_on(&relay->shared.toxics, RELAY_DOWN, RELAY_UPSTREAM) != NULL;
     bool refuses = toxics_on(&relay->shared.toxics, RELAY_REFUSE, RELAY_UPSTREAM) != NULL;
-    int target =
-        down || refuses || counts->open == LINKS_MAX ? -1 : address_connect(&relay->shared.target);
-    struct link *link = NULL;
+    int target = refuses || counts->open == LINKS_MAX ? -1 : address_connect(&relay->shared.target);
 
-    if (down || refuses)
-        toxics_bite(&relay->shared.toxics, down ? RELAY_DOWN : RELAY_REFUSE);
+    if (refuses)
+        toxics_bite(&relay->shared.toxics, RELAY_REFUSE);
     if (target < 0) {
-        refuse(relay, client);
+        close(client);
         return;
     }
-    link = link_create(client, target, relay->protocol);
-    if (!link) {
-        counts->refused++;
+    struct link *link = link_create(client, target, relay->protocol);
+    if (!link)
         return;
-    }
-    counts->connections++;
     counts->open++;
     link->next = relay->shared.links;
     relay->shared.links = link;
@@ -263,7 +385,6 @@ struct relay *relay_start(enum relay_protocol protocol, const char *listen, cons
     relay->protocol = protocol;
     relay->listener = relay->epoll = relay->wake = relay->timer = -1;
     relay->shared.due_us = relay->shared.set_us = INT64_MAX;
-    relay->shared.toxics.seed = 1;
     pthread_mutex_init(&relay->shared.mutex, NULL);
     clock_cond_init(&relay->bitten);
     if (!open_all(relay, listen, target, error)) {
@@ -298,18 +419,8 @@ const char *relay_address(const struct relay *relay)
 
 bool relay_set(struct relay *relay, const struct relay_toxic *toxic, struct error *error)
 {
-    struct toxics *toxics = &relay->shared.toxics;
-
     pthread_mutex_lock(&relay->shared.mutex);
-    bool set = toxics_set(toxics, relay->protocol, toxic, error);
-    for (struct link *link = relay->shared.links; set && link; link = link->next) {
-        if (toxic->type == RELAY_LIMIT_DATA)
-            link_count_from_here(link, toxic->stream);
-        if (toxic->type == RELAY_DOWN && !link->over) {
-            toxics_bite(toxics, RELAY_DOWN);
-            link->over = true;
-        }
-    }
+    bool set = toxics_set(&relay->shared.toxics, relay->protocol, toxic, error);
     changed(relay);
     return set;
 }
@@ -318,10 +429,9 @@ void relay_clear(struct relay *relay, enum relay_type type)
 {
     pthread_mutex_lock(&relay->shared.mutex);
     toxics_clear(&relay->shared.toxics, type);
-    if (type == RELAY_HOLD_REQUEST || type == RELAY_TYPES) {
-        for (struct link *link = relay->shared.links; link; link = link->next)
-            link_release(link);
-    }
+    for (struct link *link = relay->shared.links; type == RELAY_HOLD_REQUEST && link;
+         link = link->next)
+        link_release(link);
     changed(relay);
 }
 

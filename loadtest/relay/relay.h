@@ -13,7 +13,7 @@
  * has shown nothing: what was tried under it is no evidence.
  *
  * Failure modes:
- * - The target refuses or is away: the client's connection is closed, and counted as refused.
+ * - The target refuses or is away: the client's connection is closed.
  * - What cannot be followed (TLS, COPY BOTH, SUBSCRIBE, a request longer than its reply's place in
  *   the queue) is passed on unread: nothing in that connection is counted or matched any more.
  * - The kernel on both sides of a stalled relay still acknowledges: TCP keepalive never ends such a
@@ -49,7 +49,7 @@ const char *relay_address(const struct relay *relay);
 /* One of a type (and stream) at a time: a second one takes the first one's place. False when it
  * makes no sense. */
 bool relay_set(struct relay *relay, const struct relay_toxic *toxic, struct error *error);
-/* One type in both directions, or with RELAY_TYPES all; what was kept goes on. */
+/* In both directions; what was kept goes on. */
 void relay_clear(struct relay *relay, enum relay_type type);
 
 /* The counts so far; none is ever set back. */

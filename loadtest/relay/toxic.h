@@ -24,16 +24,11 @@ enum relay_stream {
 
 enum relay_type {
     /* One direction's. `amount` is … */
-    RELAY_LATENCY,    /* us by which bytes come later, ± jitter_us; they stay in order */
-    RELAY_BANDWIDTH,  /* bytes a second */
-    RELAY_SLOW_CLOSE, /* us by which an end is passed on later */
-    RELAY_TIMEOUT,    /* bytes are thrown away; us until the connection is closed, 0: never */
-    RELAY_LIMIT_DATA, /* the connection is closed after so many bytes from now on */
-    RELAY_STALL,      /* of no meaning: bytes are kept, and go on when this is cleared */
+    RELAY_LATENCY, /* us by which bytes come later; they stay in order */
+    RELAY_STALL,   /* of no meaning: bytes are kept, and go on when this is cleared */
     /* Both directions'. */
     RELAY_RESET_PEER, /* us until connections are reset (RST; on a unix socket closed) */
-    RELAY_DOWN,       /* of no meaning: connections are closed, and new ones too */
-    RELAY_REFUSE,     /* of no meaning: new ones alone */
+    RELAY_REFUSE,     /* of no meaning: new ones are closed */
     /* Once, for the nth that matches; the protocol must not be RELAY_BYTES. */
     RELAY_SWALLOW_REPLY, /* it is executed; us until both sides are closed, without its reply */
     RELAY_LOSE_REQUEST,  /* of no meaning: it and what follows never arrive, both are closed */
@@ -46,7 +41,6 @@ struct relay_toxic {
     enum relay_type type;
     enum relay_stream stream;
     int64_t amount;
-    int64_t jitter_us; /* RELAY_LATENCY's */
     /*
      * The text that a request must have, in upper or lower case. PostgreSQL: the name of a prepared
      * statement, the beginning of one without a name, or a part of plain SQL. Redis: a command;
@@ -57,34 +51,19 @@ struct relay_toxic {
      * was committed: the reply to COMMIT itself, or to rows written outside a transaction.
      */
     const char *what;
-    /* And a second text that it must have in its first 1000 bytes; NULL: none. */
-    const char *containing;
     int64_t nth;      /* from now on; 0 and 1: the next */
     bool then_refuse; /* RELAY_REFUSE is set where it bites: nobody comes back behind it */
 };
 
 struct relay_counts {
-    int64_t connections; /* taken so far */
-    int64_t open;        /* of them now */
-    int64_t refused;     /* because the target was away, or there were too many */
-    int64_t bytes[2];    /* read, by direction */
-    int64_t commits;     /* replies that said so, passed on or not; RELAY_POSTGRES */
-    int64_t evals;       /* RELAY_REDIS */
-    int64_t answered;    /* replies to what was held */
+    int64_t open;     /* connections, now */
+    int64_t bytes[2]; /* read, by direction */
+    int64_t evals;    /* scripts that Redis ran, by their replies */
+    int64_t answered; /* replies to what was held */
     int64_t bitten[RELAY_TYPES];
 };
 
-/* "latency", "limit_data", "swallow_reply" … "" for what is no type. */
-const char *relay_type_name(enum relay_type type);
-
-/* Whether it works on one direction alone. */
-bool relay_type_is_directed(enum relay_type type);
-
-/* False with the error when a relay of this protocol could make nothing of it. */
-bool relay_toxic_check(const struct relay_toxic *toxic, enum relay_protocol protocol,
-                       struct error *error);
-
-/* Of each text that it waits for. */
+/* Of the text that it waits for. */
 enum { RELAY_TEXT_SIZE = 128 };
 
 #endif

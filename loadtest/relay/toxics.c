@@ -4,25 +4,55 @@
 #include "base/clock.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+static const struct {
+    const char *name;
+    bool directed; /* one direction's */
+    bool waits;    /* for a request or its reply */
+} types[RELAY_TYPES] = {
+    [RELAY_LATENCY] = {"latency", true, false},
+    [RELAY_STALL] = {"stall", true, false},
+    [RELAY_RESET_PEER] = {"reset_peer", false, false},
+    [RELAY_REFUSE] = {"refuse", false, false},
+    [RELAY_SWALLOW_REPLY] = {"swallow_reply", false, true},
+    [RELAY_LOSE_REQUEST] = {"lose_request", false, true},
+    [RELAY_HOLD_REQUEST] = {"hold_request", false, true},
+};
+
+static bool check(const struct relay_toxic *toxic, enum relay_protocol protocol,
+                  struct error *error)
+{
+    if (toxic->type >= RELAY_TYPES)
+        return error_set(error, ERROR_INVALID, "there is no toxic %d", (int)toxic->type);
+    const char *name = types[toxic->type].name;
+    if (toxic->amount < 0 || toxic->nth < 0)
+        return error_set(error, ERROR_INVALID, "%s takes no negative number", name);
+    if (!types[toxic->type].waits)
+        return true;
+    if (protocol == RELAY_BYTES)
+        return error_set(error, ERROR_INVALID, "%s needs a protocol: this relay knows bytes alone",
+                         name);
+    if (!toxic->what || !*toxic->what)
+        return error_set(error, ERROR_INVALID, "%s needs to be told what it waits for", name);
+    return strlen(toxic->what) < RELAY_TEXT_SIZE ||
+           error_set(error, ERROR_INVALID, "%s waits for texts of %d bytes at most", name,
+                     RELAY_TEXT_SIZE - 1);
+}
 
 bool toxics_set(struct toxics *toxics, enum relay_protocol protocol,
                 const struct relay_toxic *toxic, struct error *error)
 {
-    if (!relay_toxic_check(toxic, protocol, error))
+    if (!check(toxic, protocol, error))
         return false;
     struct toxic set = {.on = true,
                         .amount = toxic->amount,
-                        .jitter_us = toxic->jitter_us,
                         .since_us = clock_mono_us(),
                         .left = toxic->nth > 0 ? toxic->nth : 1,
                         .then_refuse = toxic->then_refuse};
     snprintf(set.what, sizeof set.what, "%s", toxic->what ? toxic->what : "");
-    snprintf(set.containing, sizeof set.containing, "%s",
-             toxic->containing ? toxic->containing : "");
     for (int stream = 0; stream < 2; stream++) {
-        if (!relay_type_is_directed(toxic->type) || stream == (int)toxic->stream)
+        if (!types[toxic->type].directed || stream == (int)toxic->stream)
             toxics->of[toxic->type][stream] = set;
     }
     return true;
@@ -30,10 +60,7 @@ bool toxics_set(struct toxics *toxics, enum relay_protocol protocol,
 
 void toxics_clear(struct toxics *toxics, enum relay_type type)
 {
-    for (int i = 0; i < RELAY_TYPES; i++) {
-        if (type == RELAY_TYPES || i == (int)type)
-            toxics->of[i][0].on = toxics->of[i][1].on = false;
-    }
+    toxics->of[type][0].on = toxics->of[type][1].on = false;
 }
 
 int64_t toxics_delay(struct toxics *toxics, enum relay_stream stream)
@@ -43,9 +70,7 @@ int64_t toxics_delay(struct toxics *toxics, enum relay_stream stream)
     if (!latency)
         return 0;
     toxics_bite(toxics, RELAY_LATENCY);
-    int64_t width_us = 2 * latency->jitter_us + 1;
-    int64_t delay_us = latency->amount - latency->jitter_us + rand_r(&toxics->seed) % width_us;
-    return delay_us > 0 ? delay_us : 0;
+    return latency->amount;
 }
 
 bool toxics_meet(struct toxics *toxics, enum relay_type type, bool is)
@@ -65,7 +90,7 @@ bool toxics_wants(const struct toxics *toxics, enum relay_type type, const struc
 {
     const struct toxic *toxic = toxics_on(toxics, type, RELAY_UPSTREAM);
 
-    return toxic && wire_is(wire, toxic->what, *toxic->containing ? toxic->containing : NULL);
+    return toxic && wire_is(wire, toxic->what);
 }
 
 bool toxics_wants_reply(const struct toxics *toxics, const struct wire_seen *seen)
@@ -74,7 +99,7 @@ bool toxics_wants_reply(const struct toxics *toxics, const struct wire_seen *see
 
     if (!toxic)
         return false;
-    if (strcmp(toxic->what, "COMMIT") == 0 && !*toxic->containing)
+    if (strcmp(toxic->what, "COMMIT") == 0)
         return seen->committed;
     return seen->marked && !seen->failed;
 }

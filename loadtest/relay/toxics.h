@@ -10,10 +10,10 @@
 
 struct toxic {
     bool on;
-    int64_t amount, jitter_us;
+    int64_t amount;
     int64_t since_us;
     /* For the types that wait for a request or a reply. */
-    char what[RELAY_TEXT_SIZE], containing[RELAY_TEXT_SIZE];
+    char what[RELAY_TEXT_SIZE];
     int64_t left; /* so many more have to match, the last one is met */
     bool then_refuse;
 };
@@ -21,9 +21,9 @@ struct toxic {
 struct toxics {
     struct toxic of[RELAY_TYPES][2]; /* by direction; what has none stands in both */
     struct relay_counts counts;
-    unsigned seed; /* of the jitter */
 };
 
+/* False with the error when a relay of this protocol could make nothing of it. */
 bool toxics_set(struct toxics *toxics, enum relay_protocol protocol,
                 const struct relay_toxic *toxic, struct error *error);
 void toxics_clear(struct toxics *toxics, enum relay_type type);

@@ -25,13 +25,9 @@ size_t wire_feed(struct wire *wire, enum relay_stream stream, const char *bytes,
     return protocol_of(wire)->feed(wire, stream, bytes, length, seen);
 }
 
-bool wire_is(const struct wire *wire, const char *what, const char *containing)
+bool wire_is(const struct wire *wire, const char *what)
 {
-    const struct wire_message *request = &wire->messages[RELAY_UPSTREAM];
-
-    return protocol_of(wire)->is(wire, what) &&
-           (!containing ||
-            memmem(request->head, request->head_length, containing, strlen(containing)) != NULL);
+    return protocol_of(wire)->is(wire, what);
 }
 
 void wire_note_request(struct wire *wire, const struct wire_seen *seen, bool marked, bool held)

@@ -62,7 +62,7 @@ size_t wire_feed(struct wire *wire, enum relay_stream stream, const char *bytes,
                  struct wire_seen *seen);
 
 /* Whether the request that has just ended is this. */
-bool wire_is(const struct wire *wire, const char *what, const char *containing);
+bool wire_is(const struct wire *wire, const char *what);
 /* Says so after each message of a request; the reply will be `marked`, or `held`, if one was. */
 void wire_note_request(struct wire *wire, const struct wire_seen *seen, bool marked, bool held);
 

@@ -95,10 +95,10 @@ static void print_cell(FILE *to, const struct cell *cell)
             cell_expectation_name(cell->expected), cell_verdict_name(verdict), says);
     if (cell->invalid)
         fprintf(to, "    %zu more runs do not count\n", cell->invalid);
-    if (cell->runs)
-        fprintf(to, "    %s; %s\n", violations, times);
     if (*cell->shown.example)
         fprintf(to, "    seed %" PRId64 ": %s\n", cell->shown.seed, cell->shown.example);
+    if (cell->runs)
+        fprintf(to, "    %s; %s\n", violations, times);
     fprintf(to, "    %s\n", cell->shown.evidence);
 }
 

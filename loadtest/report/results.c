@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct phase_result *results_next(struct results *results)
 {
@@ -52,7 +53,7 @@ void results_fini(struct results *results)
     *results = (struct results){.count = 0};
 }
 
-/* The letters promised, as GET /strategies calls them. */
+/* The promise, as GET /strategies calls them. */
 static size_t promises(const struct promise *promise, const char *names[4])
 {
     size_t count = 0;
@@ -216,9 +217,14 @@ static json_t *json_settings(const struct options *options, const struct machine
 json_t *results_json_document(json_t *runs, const struct options *options,
                               const struct machine *machine)
 {
-    return json_pack("{so sI so so so}", "runs", runs, "seed", options->seed, "machine",
-                     results_json_machine(machine), "versions", results_json_versions(machine),
-                     "settings", json_settings(options, machine));
+    char now[32];
+    time_t at = time(NULL);
+    struct tm parts;
+    strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&at, &parts));
+    return json_pack("{so ss ss sI so so so}", "runs", runs, "made_at", now, "command",
+                     options->said, "seed", options->seed, "machine", results_json_machine(machine),
+                     "versions", results_json_versions(machine), "settings",
+                     json_settings(options, machine));
 }
 
 /* Of each run's object: what an article's row has comes last, and is empty elsewhere. */

@@ -106,8 +106,23 @@ static void write_verdict(const struct row *row, struct cell *cell, int which)
         [VERDICT_BROKEN] = RED,
     };
     (void)which;
-    snprintf(cell->text, CELL_BYTES, "%s", verdict_name(row->line->verdict));
+    snprintf(cell->text, CELL_BYTES, "%s",
+             verdict_in_words(row->line->verdict, &row->line->promise));
     cell->paint = paints[row->line->verdict];
+}
+
+/* For the short table: what it did instead of "unsafe". */
+static void write_in_words(const struct row *row, struct cell *cell, int which)
+{
+    const struct line *line = row->line;
+    write_verdict(row, cell, which);
+    if (line->verdict == VERDICT_UNSAFE)
+        snprintf(cell->text, CELL_BYTES, "%s",
+                 line->oversold > 0       ? "oversold"
+                 : line->lost_updates > 0 ? "lost updates"
+                                          : "wrong");
+    if (line->verdict == VERDICT_KEPT && line->class != LINE_SAFE)
+        cell->paint = YELLOW;
 }
 
 static void write_right_if(const struct row *row, struct cell *cell, int which)
@@ -148,8 +163,9 @@ static const struct column {
     {"oversold", WIDE, false, write_units, OVERSOLD},
     {"lost upd", WIDE, false, write_lost, 0},
     {"sold/stock", SHORT, false, write_sold_of_stock, 0},
-    {"verdict", SHORT | WIDE, true, write_verdict, 0},
-    {"still right if", SHORT | WIDE, true, write_right_if, 0},
+    {"verdict", SHORT, true, write_in_words, 0},
+    {"verdict", WIDE, true, write_verdict, 0},
+    {"still right if", WIDE, true, write_right_if, 0},
 };
 
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
@@ -275,7 +291,7 @@ void table_print_alarms(FILE *to, const char *before, const struct line *line)
         fprintf(to, "%sno run: %s\n", before, line->error);
 }
 
-/* The eight columns tell of lost updates only where too much was sold as well. */
+/* The short table tells of lost updates only where too much was sold as well. */
 static void print_alarms(const struct table *table, const char *before, const struct row *row)
 {
     const struct line *line = row->line;
@@ -376,16 +392,15 @@ void table_print_legend(FILE *to, const struct table_style *style,
         fprintf(to, "%s%zu %s", before, tally->counts[i], verdict_name((enum verdict)i));
         before = "; ";
     }
-    fputs(
-        ".\nkept: the strategy did what it promises for so many instances. unsafe, as stated: it "
-        "promises nothing\nthere, and PostgreSQL's rows show it.\n"
-        "still right if: what it promises beyond this run. stall: whoever holds the lock is paused "
-        "for longer\nthan its lease. failover: the store of its lock or stock forgets what it "
-        "wrote last.\n",
-        to);
-    if (style->format != FORMAT_WIDE)
-        fputs("×: times conditional's, with as many instances. --wide has the other figures.\n",
-              to);
+    fputs(".\nkept: it did what it promises for so many instances, and no more was put to the\n"
+          "test: nobody paused the holder of a lock for longer than its lease, and no store of\n"
+          "a lock or a stock failed over. Unsafe, as stated, is what oversold or lost updates\n"
+          "and promises nothing for so many instances.\n",
+          to);
+    if (style->format == FORMAT_WIDE)
+        fputs("still right if: what it promises beyond this run. stall: such a pause.\n", to);
+    else
+        fputs("×: times conditional's, with as many instances. --format wide: all figures.\n", to);
 }
 
 void table_print_meanwhile(FILE *to, const struct document *document)

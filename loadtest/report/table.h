@@ -1,6 +1,6 @@
 /*
  * The table for people: a line for each strategy and number of instances, over all rounds. One list
- * of columns (table.c) says what both forms of it have: eight that choose, or every figure.
+ * of columns (table.c) says what both forms of it have: seven that choose, or every figure.
  *
  * Speed columns are medians over the rounds (± half the spread). Lines with as many instances stand
  * together, the fastest first.
@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 struct table_style {
-    enum options_format format; /* wide: every figure; md: Markdown; else the eight columns */
+    enum options_format format; /* wide: every figure; md: Markdown; else the seven columns */
     bool colours;               /* of a terminal */
 };
 

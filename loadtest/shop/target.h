@@ -14,23 +14,12 @@
 
 #include "base/error.h"
 #include "loadtest/base/pool.h"
+#include "loadtest/judge/claims/shop_claims.h"
 #include "loadtest/shop/fill.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* What an answer means. The first that matches is taken; an answer that none matches is unknown,
- * as is one that did not come. */
-enum shop_meaning {
-    SHOP_UNKNOWN,
-    SHOP_SOLD,
-    SHOP_ACCEPTED, /* it will be sold or refused: `poll` tells */
-    SHOP_SOLD_OUT, /* refused, since nothing is left */
-    SHOP_REFUSED,  /* a definite no for another reason: bought already, closed */
-    SHOP_SHED,     /* turned away, nothing was decided: too busy */
-    SHOP_MEANINGS
-};
 
 /* One line of "outcome". Whatever is given must hold. */
 struct shop_rule {
@@ -42,10 +31,16 @@ struct shop_rule {
     const char *order;          /* pointer to the order's id in the answer; NULL: none */
 };
 
-/* A header, whose value is a text with fields; or a field, and the pointer to what is taken from
- * an answer into it. */
+/* A header, whose value is a text with fields. */
 struct shop_pair {
     const char *name, *value;
+};
+
+/* A field, and where what is taken into it stands in an answer. */
+struct shop_take {
+    const char *name;
+    enum shop_source { SHOP_BODY, SHOP_HEADER, SHOP_COOKIE } from;
+    const char *at; /* a JSON pointer, or the header's or cookie's name */
 };
 
 struct shop_request {
@@ -61,7 +56,7 @@ struct shop_request {
      * again. Those of the purchase are the target's. */
     struct shop_rule *rules;
     size_t rule_count;
-    struct shop_pair *takes; /* of a step */
+    struct shop_take *takes; /* of a step */
     size_t take_count;
     int64_t every_us, within_us; /* of "poll" */
 };
@@ -72,18 +67,6 @@ struct shop_query {
     const char *sql;     /* may name {product} and {stock} */
     const char *command; /* for sh -c, with PRODUCT and STOCK in its environment */
     int64_t within_us;   /* of "quiet" */
-};
-
-/* The claims that are to be judged; what the audit does not name makes one "not checked". */
-enum shop_claim {
-    SHOP_NEVER_OVERSOLD,      /* units in the orders <= stock */
-    SHOP_ONE_A_USER,          /* no user has more units than `limit` */
-    SHOP_SOLD_HAS_ITS_ROW,    /* every answer `sold` has its order: by id, else by user */
-    SHOP_NOTHING_BEHIND_A_NO, /* no order of a user all of whose answers were refusals */
-    SHOP_NOTHING_LEFT,        /* who was told "sold out" was told the truth: nothing is left */
-    SHOP_CONSERVED,           /* stock at the start = stock left + units in the orders */
-    SHOP_ONE_A_KEY,           /* a repeated key has one order at most */
-    SHOP_CLAIMS
 };
 
 /* Its texts and arrays are its pool's. */
@@ -105,15 +88,11 @@ struct target {
     size_t rule_count;
     struct shop_request poll; /* method NULL: nothing is accepted, or nobody asks */
     struct shop_query reset;
-    struct shop_query quiet;      /* true or a number > 0: nothing is under way any more */
-    struct shop_query stock_left; /* one number */
-    struct shop_query orders;     /* rows: id, user, units (1 where it is not given) */
-    bool claims[SHOP_CLAIMS];     /* all, unless the file lists them */
+    struct shop_query quiet;         /* true or a number > 0: nothing is under way any more */
+    struct shop_query stock_left;    /* one number */
+    struct shop_query orders;        /* rows: id, user, units (1 where it is not given) */
+    bool claims[FINDING_KIND_COUNT]; /* to be judged: all that there are, unless it lists them */
 };
-
-/* The word of the file: "sold_out", "never_oversold" … */
-const char *shop_meaning_name(enum shop_meaning meaning);
-const char *shop_claim_name(enum shop_claim claim);
 
 /* Whether a text of the request names the field. */
 bool shop_request_names(const struct shop_request *request, const char *name);

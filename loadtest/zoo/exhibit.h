@@ -1,7 +1,8 @@
 /*
  * The exhibits: for each strategy that lacks a letter of its promise, the shortest interleaving
  * that breaks it, and the same with one that keeps it. They are texts, exhibits/NAME.zoo, and built
- * into the program; exhibits/steps.zoo says how they are written.
+ * into the program; exhibits/steps.zoo says how they are written. Words for a reader have their
+ * Chinese beside them (…_zh; NULL: there is none).
  *
  * Statements and scripts are the server's own, by name (sql/, lua/), so they cannot drift. Redis's
  * and memcached's commands stand in the texts as the server's locks send them;
@@ -31,7 +32,7 @@ struct zoo_verb {
     bool happens;      /* the stage's own session sends it, and it is shown as a remark */
     const char *words; /* as they are written; of a statement its values */
     const char *text;  /* of the statement, or of the script that EVAL runs */
-    const char *shows;
+    const char *shows, *shows_zh;
     const char *gives; /* NULL: whatever comes */
 };
 
@@ -42,7 +43,7 @@ struct zoo_step {
     const struct zoo_verb *verbs[ZOO_STEP_VERBS];
     size_t waits; /* the verb that waits for another buyer's lock, from 1 on; 0: none */
     bool resumes; /* the step that waits ends, and what it has left is done */
-    const char *note;
+    const char *note, *note_zh;
     /* "201", "202 queued": the buyer is told yes, and must have been sold something. Anything else
      * is a no, and it must not. NULL: nothing. */
     const char *answer;
@@ -59,7 +60,7 @@ enum zoo_end {
 
 struct zoo_act {
     const char *strategy;
-    const char *story; /* what happens, in a sentence or two */
+    const char *story, *story_zh; /* what happens, in a sentence or two */
     int stock, buyers;
     enum zoo_end end;
     size_t count;
@@ -68,7 +69,7 @@ struct zoo_act {
 
 /* One whose texts were read stays where it is: steps point at its verbs. */
 struct zoo_exhibit {
-    const char *title;
+    const char *title, *title_zh;
     unsigned nodes; /* that it uses, a bit each */
     struct zoo_act unsafe, safe;
     size_t verbs_count;

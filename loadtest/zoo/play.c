@@ -73,7 +73,7 @@ static bool play_step(struct zoo_stage *stage, const struct zoo_step *step,
     if (process_interrupted())
         return error_fail(error, "interrupted");
     if (step->note)
-        add_line(row, ZOO_NOTE, step->note);
+        add_line(row, ZOO_NOTE, step->note)->zh = step->note_zh;
     bool done = step->resumes ? resume(stage, buyer, row, error)
                               : run_verbs(stage, buyer, step, 0, row, error);
     return done && tell(buyer, step->answer, record, row, error);
@@ -102,21 +102,17 @@ static bool judge(struct zoo_record *record, struct error *error)
 }
 
 bool zoo_play(struct zoo_stage *stage, const struct zoo_act *act, struct zoo_record *record,
-              const struct zoo_audience *audience, struct error *error)
+              struct error *error)
 {
     *record = (struct zoo_record){.act = act};
     bool good = zoo_stage_set(stage, act->stock, error);
     for (size_t i = 0; good && i < act->count; i++) {
         struct zoo_row *row = &record->rows[i];
         *row = (struct zoo_row){.number = (int)i + 1, .who = act->steps[i].who};
-        if (audience->before && !audience->before(audience->context, row->number))
-            return error_fail(error, "%s: interrupted", act->strategy);
         good = play_step(stage, &act->steps[i], record, row, error);
         record->count++;
         if (!good)
             error_prefix(error, "step %d", row->number);
-        else if (audience->after)
-            audience->after(audience->context, record, row);
     }
     good = good && zoo_stage_count(stage, &record->books, error) && judge(record, error);
     return good || error_prefix(error, "%s", act->strategy);

@@ -10,19 +10,12 @@
 #ifndef SECKILL_LOADTEST_ZOO_PLAY_H
 #define SECKILL_LOADTEST_ZOO_PLAY_H
 
-#include "loadtest/zoo/record.h"
-
-/* Called while it is played; both may be NULL. */
-struct zoo_audience {
-    bool (*before)(void *context, int number); /* false: leaves */
-    void (*after)(void *context, const struct zoo_record *record, const struct zoo_row *row);
-    void *context;
-};
+#include "loadtest/zoo/stage.h"
 
 /* Plays it on an open stage and fills the record, as far as it came. False with the error, which is
  * the act's own where it did not end as it has to. */
 bool zoo_play(struct zoo_stage *stage, const struct zoo_act *act, struct zoo_record *record,
-              const struct zoo_audience *audience, struct error *error);
+              struct error *error);
 
 /* How it ended, whatever it had to. */
 enum zoo_end zoo_end_of(const struct zoo_books *books);

@@ -3,24 +3,38 @@
 
 #include "loadtest/zoo/play.h"
 
+#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_WIDTH = 4, CELL_LEAST = 24, CELL_MOST = 64, CELL_SIZE = 1024 };
+enum {
+    NUMBER_WIDTH = 4,
+    CELL_LEAST = 24,
+    CELL_MOST = 64,
+    CELL_SIZE = 1024,
+    ZOO_VERDICT_SIZE = 120
+};
 
-void zoo_verdict(const struct zoo_books *books, char out[ZOO_VERDICT_SIZE])
+/* "2 sold of 1, 0 left": what the rows say. */
+static void say_verdict(const struct zoo_books *books, bool zh, char out[ZOO_VERDICT_SIZE])
 {
+    int used = snprintf(out, ZOO_VERDICT_SIZE, zh ? "卖出 %d，库存原有 %d" : "%d sold of %d",
+                        books->sold, books->stock);
+    char *rest = out + used;
+    size_t left = (size_t)(ZOO_VERDICT_SIZE - used);
     switch (zoo_end_of(books)) {
     case ZOO_LOST:
-        snprintf(out, ZOO_VERDICT_SIZE, "%d sold of %d, and %d were told yes: one order is lost",
-                 books->sold, books->stock, books->told);
+        snprintf(rest, left,
+                 zh ? "，却有 %d 人收到“成功”：丢了一单"
+                    : ", and %d were told yes: one order is lost",
+                 books->told);
         return;
     case ZOO_STUCK:
-        snprintf(out, ZOO_VERDICT_SIZE, "%d sold of %d, and the lock has no lease: nobody can buy",
-                 books->sold, books->stock);
+        snprintf(rest, left, "%s",
+                 zh ? "，锁没有租约：谁也买不了" : ", and the lock has no lease: nobody can buy");
         return;
     default:
-        snprintf(out, ZOO_VERDICT_SIZE, "%d sold of %d, %d left", books->sold, books->stock,
-                 books->left);
+        snprintf(rest, left, zh ? "，剩 %d" : ", %d left", books->left);
     }
 }
 
@@ -84,8 +98,8 @@ static void print_wrapped(FILE *to, const char *text, int indent, int width)
     }
 }
 
-void zoo_print_head(FILE *to, const struct zoo_exhibit *exhibit, const struct zoo_act *act,
-                    int columns)
+static void print_head(FILE *to, const struct zoo_exhibit *exhibit, const struct zoo_act *act,
+                       int columns)
 {
     int width = cell_width(act, columns);
     bool is_safe = act == &exhibit->safe;
@@ -113,7 +127,7 @@ static void cell_text(const struct zoo_row *row, char out[CELL_SIZE])
     }
 }
 
-void zoo_print_row(FILE *to, const struct zoo_act *act, const struct zoo_row *row, int columns)
+static void print_row(FILE *to, const struct zoo_act *act, const struct zoo_row *row, int columns)
 {
     int width = cell_width(act, columns);
     char cell[CELL_SIZE], number[8];
@@ -131,9 +145,70 @@ void zoo_print_row(FILE *to, const struct zoo_act *act, const struct zoo_row *ro
     }
 }
 
-void zoo_print_end(FILE *to, const struct zoo_record *record)
+void zoo_print_act(FILE *to, const struct zoo_exhibit *exhibit, const struct zoo_record *record,
+                   bool whole, int columns)
 {
     char verdict[ZOO_VERDICT_SIZE];
-    zoo_verdict(&record->books, verdict);
-    fprintf(to, "The rows say: %s\n", verdict);
+    print_head(to, exhibit, record->act, columns);
+    for (size_t i = 0; i < record->count; i++)
+        print_row(to, record->act, &record->rows[i], columns);
+    say_verdict(&record->books, false, verdict);
+    if (whole)
+        fprintf(to, "The rows say: %s\n", verdict);
+}
+
+/* --- the data of the live page: an object a strategy, each on a line, so that a change shows ---
+ */
+
+/* [who, ["s", sent, came] or ["n", note, its Chinese] or ["a", answer, ""] …] */
+static json_t *row_json(const struct zoo_row *row)
+{
+    static const char *const kinds[] = {[ZOO_SENT] = "s", [ZOO_NOTE] = "n", [ZOO_ANSWER] = "a"};
+    json_t *out = json_array();
+    json_array_append_new(out, json_integer((json_int_t)row->who));
+    for (size_t i = 0; i < row->count; i++) {
+        const struct zoo_line *line = &row->lines[i];
+        json_array_append_new(out, json_pack("[sss]", kinds[line->kind], line->text,
+                                             line->zh ? line->zh : line->came));
+    }
+    return out;
+}
+
+static json_t *record_json(const struct zoo_record *record)
+{
+    char verdict[ZOO_VERDICT_SIZE], verdict_zh[ZOO_VERDICT_SIZE];
+    json_t *rows = json_array();
+    for (size_t i = 0; i < record->count; i++)
+        json_array_append_new(rows, row_json(&record->rows[i]));
+    say_verdict(&record->books, false, verdict);
+    say_verdict(&record->books, true, verdict_zh);
+    return json_pack("{s:s, s:s, s:s?, s:i, s:i, s:o, s:s, s:s}", "strategy", record->act->strategy,
+                     "story", record->act->story, "story_zh", record->act->story_zh, "stock",
+                     record->act->stock, "buyers", record->act->buyers, "rows", rows, "verdict",
+                     verdict, "verdict_zh", verdict_zh);
+}
+
+static char *pair_json(const struct zoo_pair *pair)
+{
+    json_t *both = json_pack("{s:s, s:s?, s:o, s:o}", "title", pair->exhibit->title, "title_zh",
+                             pair->exhibit->title_zh, "unsafe", record_json(&pair->unsafe), "safe",
+                             record_json(&pair->safe));
+    char *text = json_dumps(both, JSON_COMPACT);
+    json_decref(both);
+    return text;
+}
+
+bool zoo_print_json(FILE *to, const struct zoo_pair *pairs, size_t count)
+{
+    fputs("{\n", to);
+    for (size_t i = 0; i < count; i++) {
+        char *text = pair_json(&pairs[i]);
+        if (!text)
+            return false;
+        fprintf(to, "\"%s\":%s%s\n", pairs[i].exhibit->unsafe.strategy, text,
+                i + 1 < count ? "," : "");
+        free(text);
+    }
+    fputs("}\n", to);
+    return true;
 }

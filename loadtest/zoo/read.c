@@ -18,6 +18,7 @@ struct reader {
     struct zoo_exhibit *exhibit;
     struct zoo_act *act;   /* that is being read; NULL: none yet */
     struct zoo_verb *verb; /* the step that was defined last */
+    const char **zh;       /* where the Chinese of the words read last goes; NULL: nowhere */
     char *rest;
     int line, next_line;
     struct error *error;
@@ -252,6 +253,7 @@ static bool read_note(struct reader *reader, struct zoo_step *step, char **rest)
         return error_fail(reader->error, "the remark has no ')'");
     *end = '\0';
     step->note = *rest + 1;
+    reader->zh = &step->note_zh;
     *rest = end + 1 + (end[1] == ' ');
     return true;
 }
@@ -289,16 +291,23 @@ static bool read_step(struct reader *reader, enum zoo_column who, char *rest)
 /* Of a line that is kept as it stands; false: it is none of these. */
 static bool keep_text(struct reader *reader, const char *keyword, const char *rest)
 {
-    if (strcmp(keyword, "title") == 0)
+    const char **zh = NULL;
+    if (strcmp(keyword, "title") == 0) {
         reader->exhibit->title = rest;
-    else if (strcmp(keyword, "shows") == 0 && reader->verb)
+        zh = &reader->exhibit->title_zh;
+    } else if (strcmp(keyword, "shows") == 0 && reader->verb) {
         reader->verb->shows = rest;
+        zh = &reader->verb->shows_zh;
+    } else if (strcmp(keyword, "zh") == 0 && reader->zh)
+        *reader->zh = rest;
     else if (strcmp(keyword, "gives") == 0 && reader->verb && reader->verb->node < ZOO_NODES)
         reader->verb->gives = rest;
-    else if (strcmp(keyword, "story") == 0 && reader->act)
+    else if (strcmp(keyword, "story") == 0 && reader->act) {
         reader->act->story = rest;
-    else
+        zh = &reader->act->story_zh;
+    } else
         return false;
+    reader->zh = zh;
     return true;
 }
 

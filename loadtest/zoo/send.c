@@ -125,6 +125,7 @@ enum zoo_sent zoo_send(struct zoo_stage *stage, struct zoo_buyer *buyer,
     if (verb->happens) {
         line->kind = ZOO_NOTE;
         line->came[0] = '\0';
+        line->zh = verb->shows_zh;
     }
     return ZOO_DONE;
 }

@@ -3,7 +3,7 @@
 #ifndef SECKILL_LOADTEST_ZOO_SEND_H
 #define SECKILL_LOADTEST_ZOO_SEND_H
 
-#include "loadtest/zoo/record.h"
+#include "loadtest/zoo/stage.h"
 
 enum zoo_sent { ZOO_DONE, ZOO_BLOCKED, ZOO_FAILED };
 

@@ -97,4 +97,31 @@ bool zoo_stage_remember(struct zoo_stage *stage, const char *word, struct error 
 /* Runs a statement of the zoo's own, in its schema. */
 bool zoo_stage_run(struct zoo_stage *stage, const char *sql, struct error *error);
 
+/* An exhibit as it was played: each step with what was sent and what came back, and the books at
+ * the end. */
+enum { ZOO_LINES = ZOO_STEP_VERBS + 2, ZOO_LINE_SIZE = 200, ZOO_CAME_SIZE = 64 };
+
+enum zoo_line_kind { ZOO_SENT, ZOO_NOTE, ZOO_ANSWER };
+
+struct zoo_line {
+    enum zoo_line_kind kind;
+    char text[ZOO_LINE_SIZE];
+    char came[ZOO_CAME_SIZE]; /* "": nothing that matters */
+    const char *zh;           /* a note's; borrowed from the exhibit */
+};
+
+struct zoo_row {
+    int number; /* from 1 on */
+    enum zoo_column who;
+    size_t count;
+    struct zoo_line lines[ZOO_LINES];
+};
+
+struct zoo_record {
+    const struct zoo_act *act; /* borrowed */
+    size_t count;
+    struct zoo_row rows[ZOO_STEPS];
+    struct zoo_books books;
+};
+
 #endif

@@ -2,6 +2,7 @@
 # Debian's flags, and looks at what comes out.
 
 set(SECKILL_MAINTAINER "seckill authors <authors@seckill.invalid>" CACHE STRING "Whom the package names")
+set(SECKILL_HOMEPAGE "" CACHE STRING "Where the sources are; package.sh takes the remote that the checkout was cloned from")
 set(SECKILL_DEB_RELEASE 1 CACHE STRING "Of the package; 1~deb12 and the like, where it is built for more than one Debian")
 set(SECKILL_DEB_VERSION ${PROJECT_VERSION}-${SECKILL_DEB_RELEASE})
 string(TIMESTAMP SECKILL_DEB_DATE "%a, %d %b %Y %H:%M:%S +0000" UTC)   # SOURCE_DATE_EPOCH, where that is set
@@ -18,6 +19,9 @@ function(seckill_zipped from name)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.gz DESTINATION share/doc/seckill)
 endfunction()
 
+if(SECKILL_HOMEPAGE)
+  set(SECKILL_SOURCE "\nSource: ${SECKILL_HOMEPAGE}")
+endif()
 configure_file(deb/copyright.in copyright @ONLY)
 configure_file(deb/changelog.in changelog.Debian @ONLY)
 seckill_zipped(${CMAKE_CURRENT_BINARY_DIR}/changelog.Debian changelog.Debian)
@@ -37,15 +41,18 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
     WORLD_EXECUTE)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE ${SECKILL_DEB_RELEASE})
+set(CPACK_DEBIAN_PACKAGE_HOMEPAGE "${SECKILL_HOMEPAGE}")
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "flash-sale order service that does not oversell
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "flash-sale order service, and a load test that finds overselling
 seckill-server sells limited stock over HTTP to many buyers at once, from
 PostgreSQL's rows. How the stock is protected is chosen order by order, from
 conditional updates and row locks to locks and queues in Redis, RabbitMQ,
 memcached and ZooKeeper.
 
-seckill-loadtest measures these side by side, and checks the books.")
+Not all of them are safe: some are there to show how they oversell, and each
+says what it promises. seckill-loadtest measures them side by side, and judges
+them, or any other shop, by the books.")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS adduser)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS wrk)

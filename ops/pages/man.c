@@ -124,6 +124,45 @@ static void print_command(FILE *to, const struct option_program *program,
     fputs(".fi\n", to);
 }
 
+static void print_examples(FILE *to, const struct option_program *program)
+{
+    fputs(".SH EXAMPLES\n.nf\n", to);
+    for (size_t i = 0; i < program->commands_count; i++) {
+        put(to, program->commands[i].example);
+        fputs("\n", to);
+    }
+    fputs(".fi\n", to);
+}
+
+/* Each once: commands share their backends. */
+static void print_environment(FILE *to, const struct option_program *program)
+{
+    struct pages_rows rows = {program->table, 0};
+    const struct option_row *row;
+    char variable[OPTION_VARIABLE_LENGTH];
+    fputs(".SH ENVIRONMENT\n.nf\n", to);
+    while ((row = pages_next(&rows, ~0U)) != NULL) {
+        if (!row->environment || !pages_is_first(program, row))
+            continue;
+        option_variable(row, variable);
+        put(to, variable);
+        put(to, " is --");
+        put(to, row->flag);
+        fputs("\n", to);
+    }
+    fputs(".fi\n", to);
+}
+
+static void print_ends(FILE *to, const struct option_program *program)
+{
+    print_examples(to, program);
+    fputs(".SH FILES\n", to);
+    put(to, program->files);
+    print_environment(to, program);
+    fputs(".SH EXIT STATUS\n", to);
+    put(to, program->status);
+}
+
 void pages_man(FILE *to, const struct option_program *program, int section)
 {
     fputs(".\\\" Made from the program's option tables.\n.TH ", to);
@@ -148,6 +187,7 @@ void pages_man(FILE *to, const struct option_program *program, int section)
         fputs(".SH OPTIONS\n", to);
         print_stops(to, program->stops);
     }
+    print_ends(to, program);
     fputs(".SH SEE ALSO\n", to);
     fputs(section == 8 ? "\\fBseckill\\-loadtest\\fR(1), " : "\\fBseckill\\-server\\fR(8), ", to);
     fputs("\\fBpsql\\fR(1)\n", to);

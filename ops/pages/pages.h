@@ -33,5 +33,7 @@ struct pages_rows {
 };
 /* The next row that one of the commands has; NULL: there is none. */
 const struct option_row *pages_next(struct pages_rows *rows, unsigned commands);
+/* A flag that two commands have is the first one's. */
+bool pages_is_first(const struct option_program *program, const struct option_row *row);
 
 #endif

@@ -15,6 +15,17 @@ const struct option_row *pages_next(struct pages_rows *rows, unsigned commands)
     return NULL;
 }
 
+bool pages_is_first(const struct option_program *program, const struct option_row *row)
+{
+    struct pages_rows rows = {program->table, 0};
+    const struct option_row *other;
+    while ((other = pages_next(&rows, ~0U)) != NULL && other != row) {
+        if (strcmp(other->flag, row->flag) == 0)
+            return false;
+    }
+    return true;
+}
+
 enum pages_value pages_value_of(const struct option_row *row, const char **words)
 {
     const char *value = row->value ? row->value : "";

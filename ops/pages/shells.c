@@ -1,7 +1,7 @@
 /*
  * Completion for bash, zsh and fish: commands, flags, and what can stand behind a flag where that
- * can be known. Strategies are asked of the seckill-server that stands beside the program or in
- * PATH, so that the answer is that build's.
+ * can be known. Strategies are asked of the seckill-server in PATH, exhibits of the
+ * seckill-loadtest there, so that the answer is that build's.
  */
 #include "pages/pages.h"
 
@@ -58,25 +58,13 @@ static void put_bash_flags(FILE *to, const struct option_program *program, unsig
     fputs("'", to);
 }
 
-/* A flag that two commands have is the first one's. */
-static bool is_first(const struct option_program *program, const struct option_row *row)
-{
-    struct pages_rows rows = {program->table, 0};
-    const struct option_row *other;
-    while ((other = pages_next(&rows, ~0U)) != NULL && other != row) {
-        if (strcmp(other->flag, row->flag) == 0)
-            return false;
-    }
-    return true;
-}
-
 static void put_bash_values(FILE *to, const struct option_program *program)
 {
     struct pages_rows rows = {program->table, 0};
     const struct option_row *row;
     const char *words;
     while ((row = pages_next(&rows, ~0U)) != NULL) {
-        if (!is_first(program, row) || row->kind == OPTION_SWITCH)
+        if (!pages_is_first(program, row) || row->kind == OPTION_SWITCH)
             continue;
         fprintf(to, "    --%s) ", row->flag);
         switch (pages_value_of(row, &words)) {
@@ -115,6 +103,8 @@ static void put_bash_commands(FILE *to, const struct option_program *program)
     for (size_t i = 0; i < program->commands_count; i++) {
         fprintf(to, "    %s) ", program->commands[i].name);
         put_bash_flags(to, program, program->commands[i].command);
+        if (program->worded & program->commands[i].command)
+            fprintf(to, "; [ \"${cur#-}\" != \"$cur\" ] || flags=$(%s)", program->words);
         fputs(" ;;\n", to);
     }
     fputs("    esac\n    if [ \"$COMP_CWORD\" -eq 1 ]; then flags='", to);
@@ -192,12 +182,13 @@ static void put_zsh_value(FILE *to, const struct option_row *row)
     }
 }
 
-static void put_zsh_arguments(FILE *to, const struct option_program *program, unsigned commands)
+static void put_zsh_arguments(FILE *to, const struct option_program *program,
+                              const struct option_command *command)
 {
     struct pages_rows rows = {program->table, 0};
     const struct option_row *row;
     fputs("_arguments", to);
-    while ((row = pages_next(&rows, commands)) != NULL) {
+    while ((row = pages_next(&rows, command->command)) != NULL) {
         fprintf(to, " \\\n    '%s--%s%s[", row->kind == OPTION_SECRETS ? "*" : "", row->flag,
                 row->kind == OPTION_SWITCH ? "" : "=");
         put_quoted(to, row->help, "[]:\\");
@@ -206,14 +197,17 @@ static void put_zsh_arguments(FILE *to, const struct option_program *program, un
         fputs("'", to);
     }
     put_zsh_stops(to, program->table->stops);
-    fputs(" \\\n    '*:file:_files'\n", to);
+    if (program->worded & command->command)
+        fprintf(to, " \\\n    '*:word:compadd - ${(f)\"$(%s)\"}'\n", program->words);
+    else
+        fputs(" \\\n    '*:file:_files'\n", to);
 }
 
 void pages_zsh(FILE *to, const struct option_program *program)
 {
     fprintf(to, "#compdef %s\n# Made from its option tables.\n", program->name);
     if (!program->stops) {
-        put_zsh_arguments(to, program, program->commands[0].command);
+        put_zsh_arguments(to, program, &program->commands[0]);
         return;
     }
     fputs("if (( CURRENT == 2 )); then\n  local -a commands=(", to);
@@ -229,7 +223,7 @@ void pages_zsh(FILE *to, const struct option_program *program)
         to);
     for (size_t i = 0; i < program->commands_count; i++) {
         fprintf(to, "%s) ", program->commands[i].name);
-        put_zsh_arguments(to, program, program->commands[i].command);
+        put_zsh_arguments(to, program, &program->commands[i]);
         fputs("  ;;\n", to);
     }
     fputs("esac\n", to);
@@ -290,6 +284,8 @@ void pages_fish(FILE *to, const struct option_program *program)
             fputs("'\n", to);
             snprintf(when, sizeof when, " -n '__fish_seen_subcommand_from %s'", command->name);
         }
+        if (program->worded & command->command)
+            fprintf(to, "complete -c %s -f%s -a '(%s)'\n", program->name, when, program->words);
         while ((row = pages_next(&rows, command->command)) != NULL) {
             put_fish_value(value, sizeof value, row);
             put_fish(to, program, when, row->flag, value, row->help);

@@ -56,7 +56,8 @@ start_rabbitmq() {
     RABBITMQ_ENABLED_PLUGINS_FILE="$folder/enabled_plugins" RABBITMQ_MNESIA_BASE="$folder/mnesia" \
     RABBITMQ_LOG_BASE="$folder/log" RABBITMQ_LOGS=- RABBITMQ_PID_FILE="$folder/pid" \
     RABBITMQ_NODENAME=seckill@localhost RABBITMQ_NODE_IP_ADDRESS=127.0.0.1 RABBITMQ_NODE_PORT="$port" \
-    RABBITMQ_DIST_PORT="$distribution" RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="-sname seckill@localhost \
+    RABBITMQ_DIST_PORT="$distribution" RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+sbwt none +sbwtdcpu none \
+    +sbwtdio none -sname seckill@localhost \
     -kernel inet_dist_use_interface {127,0,0,1} -kernel inet_dist_listen_min $distribution \
     inet_dist_listen_max $distribution" $rabbitmq
 }
@@ -75,7 +76,7 @@ rabbitmqctl() { # WORDS
   read -ra words <<<"$1"
   "${as_owner[@]}" env -i PATH=/usr/lib/rabbitmq/bin:/usr/bin:/bin HOME="$home/rabbitmq" LANG=C.UTF-8 \
     RABBITMQ_CONF_ENV_FILE="$home/rabbitmq/env.conf" \
-    ERL_FLAGS="-start_epmd false -erl_epmd_port $distribution -dist_listen false" \
+    RABBITMQ_CTL_ERL_ARGS="-start_epmd false -erl_epmd_port $distribution -dist_listen false" \
     rabbitmqctl -q -n seckill@localhost "${words[@]}"
 }
 

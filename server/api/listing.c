@@ -3,16 +3,17 @@
 #include "strategies/strategies.h"
 #include "strategy/backends.h"
 
-static const struct {
-    enum strategy_guarantee guarantee;
-    char letter;
-} promises[] = {
-    {GUARANTEE_ONE, '1'},
-    {GUARANTEE_MANY, 'N'},
-    {GUARANTEE_PAUSED, 'P'},
-    {GUARANTEE_FORGETS, 'F'},
-};
-enum { PROMISES = sizeof promises / sizeof *promises };
+/* In one word, as the harness's table has it (loadtest/judge/verdict.h). */
+static const char *right_if(const struct strategy *strategy)
+{
+    bool paused = strategy->guarantees & GUARANTEE_PAUSED;
+    bool forgets = strategy->guarantees & GUARANTEE_FORGETS;
+    if (!(strategy->guarantees & GUARANTEE_MANY))
+        return strategy->guarantees & GUARANTEE_ONE ? "one-instance" : "never";
+    if (paused && forgets)
+        return "anything-happens";
+    return paused ? "no-failover" : forgets ? "no-stall" : "no-stall/failover";
+}
 
 static void print_needs(FILE *to, const struct strategy *strategy, const char *between)
 {
@@ -28,20 +29,20 @@ static void print_needs(FILE *to, const struct strategy *strategy, const char *b
 void listing_print_help(FILE *to)
 {
     fprintf(to, "\nStrategies (POST /orders?strategy=NAME):\n");
-    for (size_t i = 0; i < strategy_count(); i++)
-        fprintf(to, "  %-18s %s\n", strategy_at(i)->name, strategy_at(i)->summary);
+    for (int others = 0; others <= 1; others++) {
+        for (size_t i = 0; i < strategy_count(); i++)
+            if (strategy_at(i)->usual != others)
+                fprintf(to, "  %-18s %s\n", strategy_at(i)->name, strategy_at(i)->summary);
+        if (!others)
+            fputs("\nOthers, most of which show how a lock fails:\n", to);
+    }
 }
 
 void listing_print(FILE *to)
 {
     for (size_t i = 0; i < strategy_count(); i++) {
         const struct strategy *strategy = strategy_at(i);
-        char letters[PROMISES + 1] = "-";
-        int count = 0;
-        for (int promise = 0; promise < PROMISES; promise++)
-            if (strategy->guarantees & promises[promise].guarantee)
-                letters[count++] = promises[promise].letter;
-        fprintf(to, "%-18s %-4s ", strategy->name, letters);
+        fprintf(to, "%-18s %-17s ", strategy->name, right_if(strategy));
         print_needs(to, strategy, ",");
         fprintf(to, " %s\n", strategy->summary);
     }
@@ -49,15 +50,13 @@ void listing_print(FILE *to)
 
 void listing_print_markdown(FILE *to)
 {
-    fprintf(to, "| strategy | how | needs | right with one instance | with many | "
-                "if a holder is paused | if Redis forgets |\n"
-                "| --- | --- | --- | --- | --- | --- | --- |\n");
+    fprintf(to, "| strategy | how | 做法 | needs | right if | usual |\n"
+                "| --- | --- | --- | --- | --- | --- |\n");
     for (size_t i = 0; i < strategy_count(); i++) {
         const struct strategy *strategy = strategy_at(i);
-        fprintf(to, "| `%s` | %s | ", strategy->name, strategy->summary);
+        fprintf(to, "| `%s` | %s | %s | ", strategy->name, strategy->summary,
+                strategy->summary_zh ? strategy->summary_zh : "");
         print_needs(to, strategy, ", ");
-        for (int promise = 0; promise < PROMISES; promise++)
-            fprintf(to, " | %s", strategy->guarantees & promises[promise].guarantee ? "yes" : "no");
-        fprintf(to, " |\n");
+        fprintf(to, " | %s | %s |\n", right_if(strategy), strategy->usual ? "yes" : "no");
     }
 }

@@ -7,8 +7,7 @@
 
 void listing_print_help(FILE *to); /* the end of --help: names and summaries */
 
-/* Columns for a script: name, promise (letters of docs/STRATEGIES.md, or -), needs (with commas),
- * summary. */
+/* Columns for a script: name, when it is right, needs (with commas), summary. */
 void listing_print(FILE *to);
 
 /* The rows of the table in docs/STRATEGIES.md (scripts/strategy_tables.py). */

@@ -11,6 +11,7 @@
 #include "http/reply.h"
 
 #include "postgres/pg.h"
+#include "strategy/backends.h"
 #include "strategy/external_state.h"
 
 #include <inttypes.h>
@@ -30,20 +31,37 @@ static size_t render_line(const struct order_record *record, const struct order 
     return length + 1;
 }
 
+/* The Redis, or the broker, of the strategy that does not serve, in its words. PostgreSQL's may
+ * name its host and its role. */
+static void blame(void *to, const char *name, bool up, const char *detail)
+{
+    struct request *request = to;
+
+    for (int id = BACKEND_POSTGRESQL + 1; !up && id < BACKEND_COUNT; id++)
+        if (request->order.strategy->needs & 1u << id && strcmp(name, backend_at(id)->name) == 0)
+            problem_set(&request->problem, MHD_HTTP_SERVICE_UNAVAILABLE, "backend_unavailable",
+                        NULL, "%s: %s", name, detail);
+}
+
 enum MHD_Result orders_answer_decided(struct request *request)
 {
     const struct order *order = &request->order;
     int status = order_outcome_row(order->outcome)->http_status;
-    char location[LOCATION_MAX] = "/orders/";
+    /* As seen from the request's own path, whatever a proxy has before it. */
+    char location[LOCATION_MAX] = "orders/";
     char body[RENDER_ORDER_MAX];
     bool fresh = status == MHD_HTTP_CREATED || status == MHD_HTTP_ACCEPTED;
     size_t length;
 
     if (status >= MHD_HTTP_BAD_REQUEST) {
         problem_from_order(&request->problem, order);
+        if (order->outcome == ORDER_BACKEND_UNAVAILABLE)
+            backends_report(request->http->services, blame, request);
         return reply_problem(request);
     }
     length = render_line(&order->record, fresh ? order : NULL, body);
+    if (order->kind == ORDER_CANCEL) /* of /orders/ID/cancel */
+        strcpy(location, "../");
     uuid_format(&order->record.id, location + strlen(location));
     return reply_send(request, &(struct reply){.status = status,
                                                .type = REPLY_JSON,

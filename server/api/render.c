@@ -222,6 +222,9 @@ static json_t *strategy_json(const struct strategy *strategy, const struct servi
     json_object_set_new(json, "name", json_string(strategy->name));
     json_object_set_new(json, "family", json_string(strategy_family_name(strategy->family)));
     json_object_set_new(json, "summary", json_string(strategy->summary));
+    json_object_set_new(json, "summary_zh",
+                        strategy->summary_zh ? json_string(strategy->summary_zh) : json_null());
+    json_object_set_new(json, "usual", json_boolean(strategy->usual));
     json_object_set_new(json, "needs", needs);
     json_object_set_new(json, "available", json_boolean(!reason));
     json_object_set_new(json, "unavailable_reason", reason ? json_string(reason) : json_null());
@@ -232,6 +235,7 @@ static json_t *strategy_json(const struct strategy *strategy, const struct servi
                             ? json_null()
                             : json_string(strategy->shared_flush ? "shared" : "own"));
     json_object_set_new(json, "mixes", json_boolean(strategy->mixes));
+    json_object_set_new(json, "stalls", json_boolean(services->settings->stall_ms > 0));
     json_object_set_new(json, "guarantees", promise);
     return json;
 }

@@ -61,10 +61,31 @@ static void add_backend(void *to, const char *backend, bool up, const char *deta
     json_array_append_new(to, row);
 }
 
+static json_t *meaning(const struct store_durability *durability)
+{
+    bool in_memory = strcmp(durability->synchronous_commit, "remote_write") == 0;
+
+    if (!durability->synchronous_commit[0])
+        return json_string("");
+    if (!durability->durable)
+        return json_string("a crash of PostgreSQL may lose it");
+    if (durability->standbys > 0)
+        return json_sprintf(
+            "it is on the primary's disk, and was seen on that of %lld named standbys",
+            (long long)durability->standbys);
+    return json_string(
+        !durability->standby_names[0] ? "it is on the primary's disk alone: a failover may lose it"
+        : in_memory ? "it is on the primary's disk, and in the memory of a standby"
+                    : "it is on the primary's disk and a standby's, as PostgreSQL is set now");
+}
+
 /* What "durable" covers. */
 static json_t *describe(const struct store_durability *durability)
 {
     json_t *json = json_object();
+
+    json_object_set_new(json, "meaning", meaning(durability));
+    json_object_set_new(json, "standbys", json_integer(durability->standbys));
 
     json_object_set_new(json, "fsync", json_boolean(durability->fsync));
     json_object_set_new(json, "full_page_writes", json_boolean(durability->full_page_writes));

@@ -17,7 +17,8 @@ enum { WAIT_MS_MAX = 60000, SETTLE_MS = 2000 };
 
 void submission_stamp(struct order *order, const struct settings *settings, int64_t wait_ms)
 {
-    int64_t work_ms = settings->work_timeout_ms + settings->work_ms;
+    int64_t work_ms = settings->work_timeout_ms + settings->work_ms +
+                      (order->stall ? settings->lock_ttl_ms + settings->stall_ms : 0);
 
     order->created_us = clock_wall_us();
     order->arrived_us = clock_mono_us();
@@ -78,14 +79,25 @@ static bool choose_flush(struct request *request, const struct param *param)
     return true;
 }
 
+static bool choose_stall(struct request *request, const struct param *param)
+{
+    request->order.stall = param->given && strcmp(param->text, "true") == 0;
+    if (!param->given)
+        return true;
+    if (request->http->services->settings->stall_ms == 0)
+        return problem_field(&request->problem, "stall", "This server has no --stall-ms.");
+    return request->order.stall || problem_field(&request->problem, "stall", "It takes true.");
+}
+
 bool submission_read(struct request *request, struct member *members, size_t count)
 {
-    enum { STRATEGY, WAIT_MS, BODY, FLUSH, PARAM_COUNT };
+    enum { STRATEGY, WAIT_MS, BODY, FLUSH, STALL, PARAM_COUNT };
     struct param params[PARAM_COUNT] = {
         [STRATEGY] = {.name = "strategy"},
         [WAIT_MS] = {.name = "wait_ms", .integer = true, .min = 0, .max = WAIT_MS_MAX},
         [BODY] = {.name = "body"},
         [FLUSH] = {.name = "flush"},
+        [STALL] = {.name = "stall"},
     };
     const struct settings *settings = request->http->services->settings;
     struct order *order = &request->order;
@@ -97,7 +109,8 @@ bool submission_read(struct request *request, struct member *members, size_t cou
     if (!order->strategy)
         return problem_set(&request->problem, 400, "unknown_strategy", "strategy",
                            "GET /strategies has the names.");
-    if (!choose_body(request, &params[BODY]) || !choose_flush(request, &params[FLUSH]))
+    if (!choose_body(request, &params[BODY]) || !choose_flush(request, &params[FLUSH]) ||
+        !choose_stall(request, &params[STALL]))
         return false;
     if (!reader_key(&request->headers, order->key, &request->problem))
         return false;

@@ -278,10 +278,33 @@ static void settle(struct session *session, const struct strategy *strategy, str
         session->hold.abandoned = true;
 }
 
+/* ?stall=true: the session stands still until its lease has been over for --stall-ms, as a stopped
+ * process does: nothing renews the lease. In two parts, before the work and within it, for the
+ * holder looks at its clock between them and PostgreSQL ends a transaction that is idle for too
+ * long. Without a lock it stands for as long as with one. */
+static void stall(struct session *session)
+{
+    const struct settings *settings = session->services->settings;
+    struct lease *lease = &session->hold.lease;
+    int64_t stall_us = settings->stall_ms * CLOCK_US_PER_MS;
+    int64_t over_us = clock_mono_us() + settings->lock_ttl_ms * CLOCK_US_PER_MS;
+
+    if (session->hold.held) {
+        if (session->services->renewer)
+            renewer_forget(session->services->renewer, lease);
+        over_us = clock_earlier(over_us, atomic_load(&lease->valid_until_us));
+    }
+    clock_sleep_until(over_us - stall_us);
+    session->stall_until_us = over_us + stall_us;
+}
+
 static void drive_attempt(struct session *session, const struct strategy *strategy,
                           struct batch *batch)
 {
+    bool stalls = false;
+
     for (struct order *order = batch->orders; order; order = order->next) {
+        stalls |= order->stall && order->attempts == 0;
         order->outcome = ORDER_PENDING;
         order->if_not_done = ORDER_CAS_EXHAUSTED;
         order->early = false;
@@ -290,6 +313,9 @@ static void drive_attempt(struct session *session, const struct strategy *strate
         order->attempts++;
     }
     session->early = (struct early){0};
+    session->stall_until_us = 0;
+    if (stalls)
+        stall(session);
     if (FAILPOINT_FAILS("drive.denied")) {
         for (struct order *order = batch->orders; order; order = order->next)
             order->outcome = ORDER_SOLD_OUT;

@@ -7,6 +7,7 @@
 #include "metrics/cost.h"
 #include "postgres/fast_path.h"
 #include "sale/flusher.h"
+#include "sale/settle.h"
 #include "sale/turns.h"
 
 static bool asks_for_it(const struct batch *batch)
@@ -59,11 +60,12 @@ bool early_release_connect(struct session *session, const struct batch *batch)
     struct flusher *flusher = session->services->flusher;
     struct early *early = &session->early;
     bool asked = asks_for_it(batch);
+    bool counts = store_counts(services_store(session->services));
 
     if (!pg_connect(session->pg, session->work_until_us))
         return false;
     early->opened = pg_opened(session->pg);
-    early->ticket = flusher_ticket(flusher, session->pg, asked);
+    early->ticket = flusher_ticket(flusher, session->pg, asked || counts);
     early->marked =
         asked && early->ticket && !comes_alone(flusher, batch) && mark_sales(session, batch);
     if (pg_is_open(session->pg))
@@ -73,24 +75,29 @@ bool early_release_connect(struct session *session, const struct batch *batch)
     return connected;
 }
 
-/* Whether the answer says something that a crash may yet undo. */
+/* Whether the answer says something that a crash may yet undo, or that has ceased to be so on a new
+ * primary. */
 static bool may_be_undone(const struct session *session, const struct order *order)
 {
     if (order->outcome == ORDER_CONFIRMED || order->outcome == ORDER_RESTOCKED)
-        return session->early.marked && order->kind == ORDER_BUY; /* else by its own commit */
-    return order->early && order_outcome_row(order->outcome)->http_status < 500;
+        return (session->early.marked && order->kind == ORDER_BUY) || /* else by its own commit */
+               store_counts(services_store(session->services));
+    bool told =
+        order->outcome != ORDER_ACCEPTED && order_outcome_row(order->outcome)->http_status < 500;
+    return told && (order->early || !pg_is_current(session->pg));
 }
 
-/* There was no ticket, so nothing was committed early, but read. */
-static void flush_here(struct session *session, struct order *list)
+/* There was no ticket, so nothing was committed early, but read, or is not yet counted. */
+static void flush_here(struct session *session, struct batch *batch)
 {
     session_begin_work(session);
     if (pg_opened(session->pg) == session->early.opened && pg_is_open(session->pg) &&
         pg_flush_reads(session->pg, session->work_until_us) == PG_OK)
         return;
-    for (struct order *order = list; order; order = order->next)
+    for (struct order *order = batch->orders; order; order = order->next)
         if (may_be_undone(session, order))
             flusher_doubt(order);
+    settle_batch(session, batch);
 }
 
 void early_release_park(struct session *session, struct batch *batch)
@@ -105,7 +112,7 @@ void early_release_park(struct session *session, struct batch *batch)
     if (!early->ticket) {
         for (struct order *order = batch->orders; order; order = order->next)
             if (may_be_undone(session, order)) {
-                flush_here(session, order);
+                flush_here(session, batch);
                 flusher_ticket(session->services->flusher, session->pg, true); /* for the next */
                 return;
             }

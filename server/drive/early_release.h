@@ -6,7 +6,9 @@
  * of its commits may yet be undone; after it, the orders that were decided so are parked.
  *
  * Failure modes: without a ticket or a mark every commit waits for its own flush. An answer that
- * only read may rest on early commits all the same, and is flushed here, or doubted.
+ * only read may rest on early commits all the same, and is flushed here, or doubted. With
+ * --standbys a sale is parked, or flushed here, though it has flushed itself: its standbys are
+ * still to be counted.
  */
 #ifndef SECKILL_DRIVE_EARLY_RELEASE_H
 #define SECKILL_DRIVE_EARLY_RELEASE_H

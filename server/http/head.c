@@ -245,14 +245,13 @@ static bool ends_with_an_empty_line(const struct head_line *line, size_t length,
 bool head_is_plain(struct MHD_Connection *mhd, const struct head_line *line,
                    struct problem *problem)
 {
-    size_t length = head_length(mhd);
     struct walk walk = {.end = line->version + VERSION_LENGTH, .plain = line_is_plain(line)};
 
     if (walk.plain)
         MHD_get_connection_values_n(mhd, MHD_HEADER_KIND, follow, &walk);
     /* 1.0 has looked at both line ends itself, and moves what it has read behind a long head over
      * them. */
-    if (walk.plain && (!BEFORE_1_0 || ends_with_an_empty_line(line, length, walk.end)))
+    if (walk.plain && (!BEFORE_1_0 || ends_with_an_empty_line(line, head_length(mhd), walk.end)))
         return true;
     return problem_set(problem, 400, "invalid_header", NULL,
                        "A line of the head is folded, holds a NUL, or does not end with CRLF.");

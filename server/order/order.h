@@ -153,6 +153,7 @@ struct order {
     int64_t quantity;
     char key[ORDER_KEY_MAX + 1]; /* "" when there is none */
     int64_t created_us;          /* wall clock */
+    bool stall;                  /* its session stands still past its lease (drive.c) */
     int64_t hold_s;              /* of a buy: how long it may wait to be paid; 0: it need not be */
 
     /* The two times, absolute and monotonic, made once at the edge. */

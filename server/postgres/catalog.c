@@ -212,11 +212,14 @@ enum catalog_result catalog_products_put(struct pg *pg, int64_t first_id, int64_
     return status == PG_OK ? commit(pg, until_us, error) : undo(pg, status, until_us, error);
 }
 
-/* An answer about a product whose commits may be undone waits until they are flushed. */
+/* An answer about a product whose commits may be undone waits until they are flushed; and any,
+ * where the server may have been left behind (pg_is_current). */
 static enum catalog_result flush_early(struct pg *pg, bool early, int64_t until_us,
                                        struct error *error)
 {
-    return !early || pg_flush_reads(pg, until_us) == PG_OK ? CATALOG_OK : failed(pg, error);
+    return (!early && pg_is_current(pg)) || pg_flush_reads(pg, until_us) == PG_OK
+               ? CATALOG_OK
+               : failed(pg, error);
 }
 
 enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t until_us,
@@ -224,10 +227,10 @@ enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t 
 {
     if (pg_exec(pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(id)), until_us) != PG_OK)
         return failed(pg, error);
-    if (pg_rows(pg) == 0)
-        return CATALOG_NOT_FOUND;
-    bool early = order_record_read(pg, 0, out);
-    return flush_early(pg, early, until_us, error);
+    bool found = pg_rows(pg) > 0;
+    bool early = found && order_record_read(pg, 0, out);
+    enum catalog_result told = flush_early(pg, early, until_us, error);
+    return told == CATALOG_OK && !found ? CATALOG_NOT_FOUND : told;
 }
 
 /* The payment's transaction has locked the order's row before its COMMIT was sent, so a lock on

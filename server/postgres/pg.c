@@ -10,7 +10,9 @@
  */
 #include "postgres/pg_internal.h"
 
-enum { COMMANDS_MAX = 5 };
+#include "base/clock.h"
+
+enum { COMMANDS_MAX = 5, CURRENT_US = 1000000 };
 
 static bool send_all(struct pg *pg, const struct pg_command *commands, int n, int64_t until_us)
 {
@@ -135,6 +137,49 @@ void pg_rollback(struct pg *pg, int64_t until_us)
     pg_limit_ended(pg, false);
 }
 
+bool pg_is_current(const struct pg *pg)
+{
+    const struct store *store = pg->store;
+
+    return !store_waits(store) ||
+           (atomic_load_explicit(&store->current_on, memory_order_relaxed) == pg_server(pg) &&
+            clock_mono_us() - atomic_load_explicit(&store->current_us, memory_order_relaxed) <
+                CURRENT_US);
+}
+
+const char *pg_count_standbys(struct pg *pg, int64_t until_us)
+{
+    char flushed[24];
+
+    if (!store_counts(pg->store))
+        return "";
+    pg_get_text(pg, 0, 0, flushed, sizeof flushed);
+    if (pg_exec(pg, SQL_STANDBYS_FLUSHED, PG_ARGS(pg_text(flushed)), until_us) != PG_OK)
+        return "how many standbys have what is sold could not be asked";
+    if (!pg_get_bool(pg, 0, 1))
+        return "its role may not see what standbys have (--standbys): GRANT pg_monitor TO it";
+    return pg_get_int8(pg, 0, 0) >= pg->store->limits.standbys
+               ? ""
+               : "fewer standbys of synchronous_standby_names have what is sold than --standbys "
+                 "asks for";
+}
+
+enum pg_status pg_flush_log(struct pg *pg, int64_t until_us)
+{
+    enum pg_status status = pg_exec(pg, SQL_FLUSH_READ, PG_NO_ARGS, until_us);
+    const char *lacks = status == PG_OK ? pg_count_standbys(pg, until_us) : "";
+
+    if (!*lacks)
+        return status;
+    pg_set_error(pg, ERROR_UNAVAILABLE, lacks);
+    return PG_FAILED;
+}
+
+enum pg_status pg_prove(struct pg *pg, int64_t until_us)
+{
+    return store_counts(pg->store) ? pg_flush_log(pg, until_us) : PG_OK;
+}
+
 /* A standby may be behind what is flushed here. */
 enum pg_status pg_flush_reads(struct pg *pg, int64_t until_us)
 {
@@ -143,5 +188,5 @@ enum pg_status pg_flush_reads(struct pg *pg, int64_t until_us)
         if (status != PG_OK || pg_get_bool(pg, 0, 0))
             return status;
     }
-    return pg_exec(pg, SQL_FLUSH_READ, PG_NO_ARGS, until_us);
+    return pg_flush_log(pg, until_us);
 }

@@ -60,6 +60,7 @@ static inline bool pg_blames_rows(enum pg_status status)
 struct store_limits {
     int64_t statement_ms;           /* statement_timeout; above every client deadline */
     int64_t idle_in_transaction_ms; /* frees the rows that a frozen client holds */
+    int64_t standbys; /* that must have flushed a commit (pg_prove); not a session's */
 };
 
 /* The schema of the tables. */
@@ -85,6 +86,7 @@ struct store_durability {
     bool full_page_writes;
     char synchronous_commit[16];
     char standby_names[256]; /* synchronous_standby_names, cut; "": a commit waits for no standby */
+    int64_t standbys;        /* that are counted besides (pg_prove) */
 };
 
 /* Cached state, any thread, no I/O. */
@@ -101,8 +103,10 @@ struct store_durability store_durability(struct store *store);
 /* The session whose commits prove others' (sale/flusher.h), just opened; NULL: there is none any
  * more. What it does not wait for is told by store_durability. False: PostgreSQL did not say. */
 bool store_look_at_flusher(struct store *store, struct pg *pg, int64_t until_us);
-/* Does a commit wait for a synchronous standby? */
+/* Does a commit wait for a synchronous standby, or should it? */
 bool store_waits(const struct store *store);
+/* Are standbys counted (pg_prove)? */
+bool store_counts(const struct store *store);
 /* Why nothing can be written though PostgreSQL is up and its schema suits, in words for an
  * operator;
  * "": it can. What can be read is read all the same. Seen by store_prepare. */
@@ -132,6 +136,10 @@ void pg_close(struct pg *pg);
  * base + PG_EPOCHS; those of one that was lost and made again have others. */
 #define PG_EPOCHS (INT64_C(1) << 26)
 int64_t pg_epoch_base(const struct pg *pg);
+/* The database among others, DATABASE.SCHEMA (NUMBER), the number being its epoch base over
+ * PG_EPOCHS; "" while none has been seen. Any thread. */
+enum { STORE_MARK_SIZE = 192 };
+void store_mark(struct store *store, char out[STORE_MARK_SIZE]);
 
 /* Whether the last pg_connect failed because PostgreSQL allows no more sessions. PostgreSQL is up
  * then, and the open sessions go on. */
@@ -174,9 +182,20 @@ void pg_lock_until(struct pg *pg, int64_t until_us, int64_t most_ms);
  * at once, and a crash may undo them until a later commit has waited. Outside a transaction, and
  * not behind a pooler. Costs nothing until a statement is sent. */
 void pg_commit_early(struct pg *pg, bool early);
+/* Whether what this session has read may be told: where commits wait for a standby, one that the
+ * probe has begun on this server at most a second ago has come back. A primary that was left behind
+ * answers, and does not know what is sold and cancelled elsewhere. Cheap. */
+bool pg_is_current(const struct pg *pg);
 /* Waits until all that this session has read is as durable as a commit of its own. PG_OK, or
  * nothing is known. */
 enum pg_status pg_flush_reads(struct pg *pg, int64_t until_us);
+/* The same by a commit in any case, and as many standbys as store_limits asks for are seen to have
+ * flushed it: names that somebody has emptied, a stranger that '*' lets in, or a wait that was
+ * cancelled make fewer, and PG_FAILED. */
+enum pg_status pg_flush_log(struct pg *pg, int64_t until_us);
+/* pg_flush_log where standbys are counted, else PG_OK at once: for a commit that has waited itself.
+ */
+enum pg_status pg_prove(struct pg *pg, int64_t until_us);
 
 /* A parameter, passed in binary. Text and arrays are borrowed until the call returns; NULL text is
  * SQL NULL. */

@@ -32,7 +32,13 @@ struct store {
     atomic_bool waits;
     _Atomic int64_t epoch_base;    /* of the database that `ready` speaks of */
     _Atomic(const char *) trouble; /* why nothing can be sold though it is up; "": it can */
-    struct store_lasting waiter;   /* the background's: store.c's is_stuck */
+    struct store_lasting waiter;   /* the background's, as what follows: store.c's try_commit */
+    int64_t commit_at_us;
+    bool stalled;                  /* a commit has not come back, and none has since */
+    bool unseen;                   /* that is so since the last look */
+    const char *lacks;             /* of the last that has: pg_count_standbys */
+    _Atomic int64_t current_us;    /* when the last one was begun that has, */
+    _Atomic int64_t current_on;    /* and on which server: pg_server */
     struct store_lasting snapshot; /* the background's: store.c's look_at_snapshots */
     _Atomic int64_t snapshot_us;   /* how long that has been the oldest */
     bool snapshots_hidden;         /* the background's: that was logged */
@@ -51,6 +57,7 @@ struct store {
         pthread_mutex_t mutex;
         char schema[STORE_SCHEMA_SIZE]; /* where the tables are, as an identifier; "": not known */
         char flaw[600];                 /* why the schema cannot be used; "": it can */
+        char mark[STORE_MARK_SIZE];
         struct store_durability durability;
         struct store_durability flusher; /* the same, of the flusher's session */
         bool has_flusher;
@@ -114,6 +121,9 @@ bool pg_open(struct pg *pg, int64_t until_us);
 bool pg_open_at(struct pg *pg, const struct host_address *address, int64_t until_us);
 
 void pg_set_error(struct pg *pg, enum error_code code, const char *text);
+/* Of the present result, where in the log a commit is: why it is not on as many standbys as
+ * store_limits asks for, in words; "": it is, or none are asked for. */
+const char *pg_count_standbys(struct pg *pg, int64_t until_us);
 
 /* Waits until the socket is ready for what libpq wants; false when the deadline has passed, or the
  * session was told to stop. */

@@ -96,7 +96,7 @@ void pg_set_error(struct pg *pg, enum error_code code, const char *text)
 {
     error_set(&pg->error, code, "%s", text && *text ? text : "the connection broke");
     for (char *c = pg->error.text; *c; c++)
-        if (*c == '\n')
+        if (*c == '\n' || *c == '\t')
             *c = c[1] ? ' ' : '\0';
 }
 

@@ -13,6 +13,7 @@ static void *postgresql_open(const struct settings *settings, struct error *erro
     struct store_limits limits = {
         .statement_ms = settings->work_timeout_ms + STATEMENT_MARGIN_MS,
         .idle_in_transaction_ms = settings->work_timeout_ms,
+        .standbys = settings->standbys,
     };
 
     struct store_schema schema = {.name = settings->schema,

@@ -143,9 +143,9 @@ static bool check_reply(struct rabbit *rabbit, amqp_rpc_reply_t reply, const cha
     return lose(rabbit, doing, text);
 }
 
-static bool open_socket(struct rabbit *rabbit, int64_t until_us)
+static bool open_socket(struct rabbit *rabbit, const struct amqp_connection_info *info,
+                        int64_t until_us)
 {
-    const struct amqp_connection_info *info = &rabbit->broker->info;
     struct resolved found = {.count = 1};
     struct timeval left;
     struct error error;
@@ -178,9 +178,8 @@ static amqp_table_entry_t flag_entry(const char *key)
 
 /* Without the first the broker ends a consumer in silence when its queue is deleted; without the
  * other it stops reading in silence when it is in alarm. */
-static amqp_rpc_reply_t log_in(struct rabbit *rabbit)
+static amqp_rpc_reply_t log_in(struct rabbit *rabbit, const struct amqp_connection_info *info)
 {
-    const struct amqp_connection_info *info = &rabbit->broker->info;
     amqp_table_entry_t can[] = {flag_entry("consumer_cancel_notify"),
                                 flag_entry("connection.blocked")};
     amqp_table_entry_t capabilities = {amqp_cstring_bytes("capabilities"),
@@ -192,11 +191,11 @@ static amqp_rpc_reply_t log_in(struct rabbit *rabbit)
                                       info->password);
 }
 
-static bool open_channels(struct rabbit *rabbit)
+static bool open_channels(struct rabbit *rabbit, const struct amqp_connection_info *info)
 {
     struct timeval timeout = {.tv_sec = CALL_TIMEOUT_US / CLOCK_US_PER_S};
 
-    if (!check_reply(rabbit, log_in(rabbit), "RabbitMQ's login"))
+    if (!check_reply(rabbit, log_in(rabbit, info), "RabbitMQ's login"))
         return false;
     amqp_set_rpc_timeout(rabbit->conn, &timeout);
     amqp_channel_open(rabbit->conn, CHANNEL);
@@ -222,6 +221,25 @@ static bool lives(struct rabbit *rabbit)
     return lose(rabbit, "RabbitMQ", "the connection was closed");
 }
 
+/* The node that was reached last is tried first; each has its share of the time. */
+static bool open_some_node(struct rabbit *rabbit, int64_t until_us)
+{
+    struct broker *broker = rabbit->broker;
+    int first = atomic_load(&broker->reached);
+
+    for (int i = 0; i < broker->count; i++) {
+        int node = (first + i) % broker->count;
+        int64_t now_us = clock_mono_us();
+        int64_t share_us = now_us + (until_us - now_us) / (broker->count - i);
+        if (open_socket(rabbit, &broker->nodes[node], share_us) &&
+            open_channels(rabbit, &broker->nodes[node])) {
+            atomic_store(&broker->reached, node);
+            return true;
+        }
+    }
+    return false;
+}
+
 bool rabbit_connect(struct rabbit *rabbit, int64_t until_us)
 {
     struct broker *broker = rabbit->broker;
@@ -233,7 +251,7 @@ bool rabbit_connect(struct rabbit *rabbit, int64_t until_us)
                    ? error_set(&rabbit->error, ERROR_UNAVAILABLE, "RabbitMQ is out of reach")
                    : false;
     int64_t begun_us = clock_mono_us();
-    bool open = open_socket(rabbit, until_us) && open_channels(rabbit);
+    bool open = open_some_node(rabbit, until_us);
     if (!open && !clock_was_enough(begun_us, until_us, PROOF_US))
         return false;
     atomic_store(&broker->up, open);

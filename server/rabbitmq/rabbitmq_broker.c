@@ -12,8 +12,29 @@ void broker_close(void *backend)
 
     resolver_destroy(broker->resolver);
     pthread_mutex_destroy(&broker->state.mutex);
-    free(broker->url);
+    free(broker->urls);
     free(broker);
+}
+
+/* False: one of the URLs is none, or there are too many. */
+static bool read_nodes(struct broker *broker)
+{
+    for (char *next = broker->urls; next;) {
+        char *url = strsep(&next, ",");
+        struct amqp_connection_info *node = &broker->nodes[broker->count];
+        if (broker->count == BROKER_NODES_MAX)
+            return false;
+        amqp_default_connection_info(node);
+        if (amqp_parse_url(url, node) != AMQP_STATUS_OK || node->ssl)
+            return false;
+        /* To the library a slash with nothing behind it is a vhost without a name. */
+        if (!node->vhost[0]) {
+            static char root[] = "/";
+            node->vhost = root;
+        }
+        broker->count++;
+    }
+    return true;
 }
 
 void *broker_open(const struct settings *settings, struct error *error)
@@ -24,25 +45,21 @@ void *broker_open(const struct settings *settings, struct error *error)
 
     if (broker) {
         pthread_mutex_init(&broker->state.mutex, NULL);
-        broker->url = strdup(settings->amqp);
+        broker->urls = strdup(settings->amqp);
         broker->resolver = resolver_create();
     }
-    if (!broker || !broker->url || !broker->resolver) {
+    if (!broker || !broker->urls || !broker->resolver) {
         if (broker)
             broker_close(broker);
         error_set(error, ERROR_INTERNAL, "out of memory");
         return NULL;
     }
-    amqp_default_connection_info(&broker->info);
-    if (amqp_parse_url(broker->url, &broker->info) != AMQP_STATUS_OK || broker->info.ssl) {
+    if (!read_nodes(broker)) {
         broker_close(broker);
-        error_set(error, ERROR_INVALID, "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST");
+        error_set(error, ERROR_INVALID,
+                  "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST, up to %d with commas between",
+                  BROKER_NODES_MAX);
         return NULL;
-    }
-    /* To the library a slash with nothing behind it is a vhost without a name. */
-    if (!broker->info.vhost[0]) {
-        static char root[] = "/";
-        broker->info.vhost = root;
     }
     return broker;
 }

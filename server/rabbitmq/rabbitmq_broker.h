@@ -1,5 +1,5 @@
 /*
- * The broker, as all sessions of it see it: where it is, and what is wrong with it.
+ * The broker, as all sessions of it see it: where its nodes are, and what is wrong with it.
  *
  * A broker in alarm (memory, disk) stops reading from its publishers, and says so. The probe asks
  * by a message that belongs to no queue; while there is an alarm nobody may begin to sell through
@@ -23,9 +23,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+enum { BROKER_NODES_MAX = 8 };
+
 struct broker {
-    char *url; /* owned: cut into pieces, `info` points into it */
-    struct amqp_connection_info info;
+    char *urls; /* owned: cut into pieces, `nodes` point into it */
+    struct amqp_connection_info nodes[BROKER_NODES_MAX];
+    int count;
+    atomic_int reached;        /* which node the last connect was to: it is tried first */
     struct resolver *resolver; /* owned */
     atomic_bool up;
     _Atomic int64_t closed_until_us; /* after a failed connect nobody tries before this */

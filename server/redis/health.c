@@ -46,7 +46,8 @@ bool redis_server_up(const struct redis_server *server)
 void redis_server_why(struct redis_server *server, char why[REDIS_WHY_MAX])
 {
     pthread_mutex_lock(&server->state.mutex);
-    snprintf(why, REDIS_WHY_MAX, "%s", server->state.why);
+    snprintf(why, REDIS_WHY_MAX, "%s",
+             server->state.why[0] ? server->state.why : server->state.taken);
     pthread_mutex_unlock(&server->state.mutex);
 }
 
@@ -59,12 +60,31 @@ void redis_server_report(struct redis_server *server, const char *name, const ch
     report(to, name, !why[0], why[0] ? why : flaw);
 }
 
+/* Holds the mutex. */
+static void set_up(struct redis_server *server)
+{
+    atomic_store_explicit(&server->up, !server->state.why[0] && !server->state.taken[0],
+                          memory_order_relaxed);
+}
+
 static void note(struct redis_server *server, bool refuses, const char *before, const char *why)
 {
     pthread_mutex_lock(&server->state.mutex);
     server->state.refuses = refuses;
     snprintf(server->state.why, sizeof server->state.why, "%s%s", before, why);
-    atomic_store_explicit(&server->up, !server->state.why[0], memory_order_relaxed);
+    set_up(server);
+    pthread_mutex_unlock(&server->state.mutex);
+}
+
+void redis_server_take(struct redis *redis, const char *words)
+{
+    struct redis_server *server = redis->server;
+
+    redis->owner = true;
+    pthread_mutex_lock(&server->state.mutex);
+    snprintf(server->state.taken, sizeof server->state.taken, "%s", words);
+    atomic_store_explicit(&server->taken, *words != '\0', memory_order_relaxed);
+    set_up(server);
     pthread_mutex_unlock(&server->state.mutex);
 }
 
@@ -88,7 +108,7 @@ void redis_server_note_reached(struct redis_server *server)
     pthread_mutex_lock(&server->state.mutex);
     if (!server->state.refuses) {
         server->state.why[0] = '\0';
-        atomic_store_explicit(&server->up, true, memory_order_relaxed);
+        set_up(server);
     }
     pthread_mutex_unlock(&server->state.mutex);
 }

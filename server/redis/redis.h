@@ -44,8 +44,11 @@ void redis_server_destroy(struct redis_server *server); /* after every session; 
  * not: its own words (READONLY …), or "out of reach: " and the reason. "" while it serves, "not
  * asked yet" at first. A failed connect and a refusal take it away at once; only a
  * redis_probe_health that went through ends a refusal. */
-enum { REDIS_WHY_MAX = 300, REDIS_KEY_MAX = 192 };
+enum { REDIS_WHY_MAX = 640, REDIS_KEY_MAX = 192 };
 bool redis_server_up(const struct redis_server *server);
+/* The server is somebody else's for now, in these words ("": no more): it does not serve, and no
+ * session of it can be used but this one, which is to find out when that ends. */
+void redis_server_take(struct redis *redis, const char *words);
 void redis_server_why(struct redis_server *server, char why[REDIS_WHY_MAX]);
 /* The same as readiness shows it; `flaw` is what is wrong with one that serves. */
 void redis_server_report(struct redis_server *server, const char *name, const char *flaw,

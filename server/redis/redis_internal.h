@@ -27,10 +27,12 @@ struct redis_server {
     atomic_uint flaws;
     atomic_bool cluster; /* it is a node of one */
     atomic_bool up;      /* no words below */
+    atomic_bool taken;   /* there are words for it below */
     struct {
         pthread_mutex_t mutex;
         bool refuses; /* they are Redis's own */
         char why[REDIS_WHY_MAX];
+        char taken[REDIS_WHY_MAX];
     } state;
     char told[REDIS_WHY_MAX]; /* what the log was told last; the prober's */
 };
@@ -41,6 +43,7 @@ struct redis {
     struct redis *listener;      /* owned; the session that subscribes, made on first use */
     int64_t opened_us;           /* when that began */
     int64_t since_us;            /* when it was done */
+    bool owner;                  /* redis_server_take's */
     bool optional; /* what is asked now may be refused: others may be served all the same */
     struct error error;
     char sha[LUA_COUNT][REDIS_SHA_LENGTH + 1]; /* "" until this session has loaded the script */

@@ -111,6 +111,11 @@ bool redis_connect(struct redis *redis, int64_t until_us)
     struct redis_server *server = redis->server;
     char why[REDIS_WHY_MAX];
 
+    if (!redis->owner && atomic_load_explicit(&server->taken, memory_order_relaxed)) {
+        redis_close(redis);
+        redis_server_why(server, why);
+        return error_set(&redis->error, ERROR_UNAVAILABLE, "Redis: %s", why);
+    }
     if (redis->context && !redis_is_stale(redis) && idle_session_lives(redis))
         return true;
     redis_close(redis);

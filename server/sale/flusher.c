@@ -209,7 +209,7 @@ static bool flush(struct flusher *flusher)
     FAILPOINT("flusher.barrier");
     if (FAILPOINT_FAILS("flusher.skip"))
         return true;
-    if (pg_exec(pg, SQL_FLUSH_READ, PG_NO_ARGS, until_us) == PG_OK) {
+    if (pg_flush_log(pg, until_us) == PG_OK) {
         FAILPOINT("flusher.flushed");
         return true;
     }

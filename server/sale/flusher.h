@@ -6,7 +6,8 @@
  * the disk has answered, so that the next buyer of the product need not wait for it. The log is one
  * sequence: a commit that waits for its flush, here and on the synchronous standby if there is one,
  * has waited for every commit before it. So the flusher, a thread with a session of its own, makes
- * one such commit for all orders that were parked before it began.
+ * one such commit for all orders that were parked before it began. With --standbys it counts who
+ * has flushed it, too (pg_flush_log).
  *
  * Happy path: a worker has a ticket (flusher_ticket) before it reads and commits; the decided
  * orders are parked; the flusher flushes once and completes all that are parked. While it does,

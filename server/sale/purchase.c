@@ -64,7 +64,7 @@ bool purchase_flush_read(struct session *session, struct order *order, int64_t u
     char id[UUID_TEXT_LENGTH + 1];
 
     if (!store_waits(services_store(session->services)) ||
-        pg_exec(session->pg, SQL_FLUSH_READ, PG_NO_ARGS, until_us) == PG_OK)
+        pg_flush_log(session->pg, until_us) == PG_OK)
         return true;
     uuid_format(&order->id, id);
     log_warn("order %s: what it repeats may be on no synchronous standby: %s", id,

@@ -48,7 +48,7 @@ static enum pg_status probe(struct session *session, struct order *order, int64_
         } else if (pg_get_int8(pg, 0, 0) > 0)
             *found = STATUS_CONFIRMED;
     }
-    return status;
+    return status == PG_OK ? pg_prove(pg, until_us) : status;
 }
 
 static bool settle_commit(struct session *session, struct order *order)

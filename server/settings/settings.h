@@ -27,7 +27,7 @@ struct settings {
     const char *redlock;          /* 3 or 5 such URLs with commas between them; "" means none */
     const char *memcached;        /* HOST:PORT or unix:///path; "" means none */
     const char *zookeeper;        /* HOST:PORT,…/PATH; "" means none */
-    const char *amqp;             /* amqp://user:pass@host:port/vhost; "" means none */
+    const char *amqp;             /* amqp://user:pass@host:port/vhost,…; "" means none */
     const char *default_strategy; /* a name from the registry; app checks it */
     const char *flush;            /* of orders that do not say: own, shared; "": the strategy's */
     const char *system_name;      /* prefix of every Redis key and lock name */
@@ -37,11 +37,13 @@ struct settings {
     int64_t queue_capacity;
     int64_t in_flight_per_product; /* 0: each strategy's own */
     int64_t pg_sessions;
-    int64_t sets; /* queues that partitioned-queue spreads the products over */
+    int64_t standbys; /* that must have flushed a sale before it is a 201 */
+    int64_t sets;     /* queues that partitioned-queue spreads the products over */
     int64_t lock_wait_ms;
     int64_t lock_ttl_ms;
     int64_t work_timeout_ms;
     int64_t work_ms;
+    int64_t stall_ms; /* past its lease that an order may be told to stand still; 0: none may */
     int64_t buckets;
     int64_t hold_s; /* of orders and products that do not say; 0: none */
     int64_t max_connections;

@@ -25,5 +25,8 @@ bool settings_load(struct settings *out, enum settings_action *action, int argc,
         return true;
     return check_order("--work-timeout-ms", out->work_timeout_ms, "--lock-ttl-ms", out->lock_ttl_ms,
                        error) &&
-           check_order("--work-ms", out->work_ms, "--work-timeout-ms", out->work_timeout_ms, error);
+           check_order("--work-ms", out->work_ms, "--work-timeout-ms", out->work_timeout_ms,
+                       error) &&
+           check_order("twice --stall-ms", 2 * out->stall_ms, "--work-timeout-ms",
+                       out->work_timeout_ms, error);
 }

@@ -77,7 +77,7 @@ static const struct option_row rows[] = {
     },
     {
         .flag = "amqp", SECRET(amqp, ""),
-        .value = "URL", .takes = "amqp://USER:PASSWORD@HOST:PORT/VHOST, or nothing",
+        .value = "URLS", .takes = "amqp://USER:PASSWORD@HOST:PORT/VHOST,…, or nothing",
         .accepts = settings_accepts_amqp,
         .help = "RabbitMQ for partitioned-queue; empty: none, and it answers 503",
     },
@@ -126,6 +126,10 @@ static const struct option_row rows[] = {
         .help = "most PostgreSQL sessions of this instance",
     },
     {
+        .flag = "standbys", NUMBER(standbys, "0", 0, 8, "standbys"),
+        .help = "named synchronous standbys that must have flushed a sale before its 201",
+    },
+    {
         .flag = "sets", NUMBER(sets, "4", 1, 64, "queues"),
         .help = "queues that partitioned-queue spreads the products over",
     },
@@ -144,6 +148,10 @@ static const struct option_row rows[] = {
     {
         .flag = "work-ms", MS(work_ms, "0", 0, 60000),
         .help = "for experiments: hold the protection this much longer",
+    },
+    {
+        .flag = "stall-ms", MS(stall_ms, "0", 0, 60000),
+        .help = "for experiments: let ?stall=true stop an order until so long after its lease; 0: refuse it",
     },
     {
         .flag = "buckets", NUMBER(buckets, "8", 1, 64, "buckets"),
@@ -186,11 +194,17 @@ static const struct option_table act_table = {.rows = acts, .count = sizeof acts
 const struct option_table settings_table = {
     .rows = rows, .count = sizeof rows / sizeof *rows, .more = &act_table, .stops = stops};
 
-static const struct option_command command = {.command = SETTINGS_OF_SERVER};
+static const struct option_command command = {
+    .command = SETTINGS_OF_SERVER,
+    .example = "seckill-server --listen 0.0.0.0:8080 --database 'host=db dbname=shop' "
+               "--redis redis://cache:6379"};
 const struct option_program settings_program = {
     .name = "seckill-server",
     .summary = "sell over HTTP what must not be oversold, and let each order choose how",
     .table = &settings_table,
     .commands = &command,
     .commands_count = 1,
+    .files = "/etc/seckill/seckill.env has the variables of the Debian package's unit.\n",
+    .status = "0: it has stopped as it was told. 2: the command line or the environment is wrong.\n"
+              "Another: it could not start, or not go on; the log says why.\n",
 };

@@ -40,6 +40,7 @@ static void advisory_lock_sell(struct session *session, struct batch *batch)
 const struct strategy strategy_advisory_lock = {
     .name = "advisory-lock",
     .summary = "A lock by number in PostgreSQL, held by the transaction until it commits.",
+    .summary_zh = "PostgreSQL 的咨询锁：按编号加锁，由事务持有到提交",
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,

@@ -43,7 +43,9 @@ static void batch_sell(struct session *session, struct batch *batch)
 
 const struct strategy strategy_batch = {
     .name = "batch",
+    .usual = true,
     .summary = "One worker merges up to 500 waiting orders of all products into one transaction.",
+    .summary_zh = "合并：一个工作线程把至多 500 个排队的订单（不限商品）放进一个事务",
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,

@@ -138,6 +138,7 @@ static void buckets_buy(struct session *session, struct order *order)
 const struct strategy strategy_buckets = {
     .name = "buckets",
     .summary = "The stock stands in several rows, so that orders need not wait for one.",
+    .summary_zh = "分桶：库存分散在多行里，订单不必都等同一行",
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,

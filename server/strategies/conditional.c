@@ -9,7 +9,9 @@
 
 const struct strategy strategy_conditional = {
     .name = "conditional",
+    .usual = true,
     .summary = "One conditional UPDATE decides and writes at once. The baseline of every lock.",
+    .summary_zh = "条件更新：一条 UPDATE … WHERE stock >= q 判断并写入，是各种锁的比较基准",
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,

@@ -31,6 +31,7 @@
 const struct strategy strategy_lock_row = {
     .name = "lock-row",
     .summary = "A row with an owner and a lease, inserted under a primary key, is the lock.",
+    .summary_zh = "锁表：插入一行带持有者和租期的记录，主键就是锁",
     .lock = &lock_pg_row,
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
@@ -41,6 +42,7 @@ const struct strategy strategy_lock_row = {
 const struct strategy strategy_redis_setnx = {
     .name = "redis-setnx",
     .summary = "SETNX, then EXPIRE, then DEL. A death between the first two locks for ever.",
+    .summary_zh = "先 SETNX，再 EXPIRE，最后 DEL；在前两步之间死掉，锁就永远留下",
     .lock = &lock_redis_setnx,
     REDIS_LOCK_ROW,
 };
@@ -48,6 +50,7 @@ const struct strategy strategy_redis_setnx = {
 const struct strategy strategy_redis_getset = {
     .name = "redis-getset",
     .summary = "SETNX and GETSET of a timestamp, polled for. Skewed clocks steal a live lock.",
+    .summary_zh = "用时间戳做 SETNX、GETSET，轮询；时钟不准就会抢走别人还在用的锁",
     .lock = &lock_redis_getset,
     REDIS_LOCK_ROW,
 };
@@ -55,6 +58,7 @@ const struct strategy strategy_redis_getset = {
 const struct strategy strategy_redis_expiry = {
     .name = "redis-expiry",
     .summary = "SET NX PX, then DEL without an owner. A late holder frees the next one's lock.",
+    .summary_zh = "SET NX PX，DEL 时不认持有者；迟到的持锁者会删掉下一个人的锁",
     .lock = &lock_redis_expiry,
     REDIS_LOCK_ROW,
 };
@@ -62,13 +66,16 @@ const struct strategy strategy_redis_expiry = {
 const struct strategy strategy_redis_uuid = {
     .name = "redis-uuid",
     .summary = "SET NX PX of a UUID; GET, compare, DEL in three steps. Can still free another's.",
+    .summary_zh = "SET NX PX 一个 UUID；GET、比较、DEL 分三步，仍可能删掉别人的锁",
     .lock = &lock_redis_uuid,
     REDIS_LOCK_ROW,
 };
 
 const struct strategy strategy_redis_token = {
     .name = "redis-token",
+    .usual = true,
     .summary = "SET NX PX of a token, compared and deleted in one script. No fence.",
+    .summary_zh = "SET NX PX 一个令牌，用一个脚本比较并删除；没有 fencing token",
     .lock = &lock_redis_token,
     REDIS_LOCK_ROW,
 };
@@ -76,6 +83,7 @@ const struct strategy strategy_redis_token = {
 const struct strategy strategy_redis_watchdog = {
     .name = "redis-watchdog",
     .summary = "Redisson's way: a reentrant lock, renewed while the work lasts; waiters are told.",
+    .summary_zh = "Redisson 的做法：可重入锁加看门狗续期，释放时通知等待者",
     .lock = &lock_redis_watchdog,
     REDIS_LOCK_ROW,
 };
@@ -83,6 +91,7 @@ const struct strategy strategy_redis_watchdog = {
 const struct strategy strategy_redlock = {
     .name = "redlock",
     .summary = "A token on the majority of 3 or 5 Redis servers that know nothing of each other.",
+    .summary_zh = "红锁：在 3 或 5 个互不相识的 Redis 上，多数拿到令牌才算",
     .lock = &lock_redlock,
     .family = FAMILY_REDIS_LOCK,
     .needs = NEED_POSTGRESQL | NEED_REDLOCK,
@@ -93,6 +102,7 @@ const struct strategy strategy_redlock = {
 const struct strategy strategy_wllock = {
     .name = "wllock",
     .summary = "The library wllock: a local queue, one spinning representative, one order a hold.",
+    .summary_zh = "wllock 库的做法：本地排队，一个代表自旋抢锁，一次持锁只卖一单",
     .lock = &lock_wllock,
     .family = FAMILY_REDIS_LOCK,
     .needs = NEED_POSTGRESQL | NEED_REDIS,
@@ -104,6 +114,7 @@ const struct strategy strategy_wllock = {
 const struct strategy strategy_memcached_lock = {
     .name = "memcached-lock",
     .summary = "A token that memcached's add stores once, with a lease; released by gets and cas.",
+    .summary_zh = "memcached 的 add 存一个带租期的令牌，用 gets 和 cas 释放",
     .lock = &lock_memcached,
     .family = FAMILY_OTHER_LOCK,
     .needs = NEED_POSTGRESQL | NEED_MEMCACHED,
@@ -115,6 +126,7 @@ const struct strategy strategy_zookeeper_lock = {
     .name = "zookeeper-lock",
     .summary =
         "The lowest of ZooKeeper's ephemeral sequential nodes; each waits for the one before.",
+    .summary_zh = "ZooKeeper 的临时顺序节点，序号最小者持锁，其余各等前一个",
     .lock = &lock_zookeeper,
     .family = FAMILY_OTHER_LOCK,
     .needs = NEED_POSTGRESQL | NEED_ZOOKEEPER,

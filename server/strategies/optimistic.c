@@ -64,6 +64,7 @@ static void optimistic_buy(struct session *session, struct order *order)
 const struct strategy strategy_optimistic = {
     .name = "optimistic",
     .summary = "Compare-and-set on the row's version; on a lost race the attempt is made again.",
+    .summary_zh = "乐观锁：按版本号比较并更新，失败则重试",
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,

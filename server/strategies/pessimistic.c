@@ -37,7 +37,9 @@ static void pessimistic_buy(struct session *session, struct order *order)
 
 const struct strategy strategy_pessimistic = {
     .name = "pessimistic",
+    .usual = true,
     .summary = "SELECT … FOR UPDATE: the database locks the row while the order is decided.",
+    .summary_zh = "悲观锁：SELECT … FOR UPDATE，判断期间由数据库锁住这一行",
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,

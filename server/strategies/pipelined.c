@@ -100,6 +100,7 @@ static void pipelined_sell(struct session *session, struct batch *batch)
 const struct strategy strategy_pipelined = {
     .name = "pipelined",
     .summary = "conditional's statement in a pipeline; locks are free before one flush for many.",
+    .summary_zh = "流水线：conditional 的语句接连发出，刷盘之前就放开行锁，许多单共用一次刷盘",
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,

@@ -43,6 +43,7 @@ static void serializable_buy(struct session *session, struct order *order)
 const struct strategy strategy_serializable = {
     .name = "serializable",
     .summary = "Plain reads and writes at SERIALIZABLE; what PostgreSQL refuses is made again.",
+    .summary_zh = "SERIALIZABLE 级别的普通读写，被 PostgreSQL 拒绝就整体重来",
     .family = FAMILY_DATABASE,
     .needs = NEED_POSTGRESQL,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,

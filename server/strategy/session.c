@@ -87,4 +87,6 @@ void session_work_pause(const struct session *session)
 
     if (work_ms > 0)
         clock_sleep_until(clock_mono_us() + work_ms * CLOCK_US_PER_MS);
+    if (session->stall_until_us > 0)
+        clock_sleep_until(session->stall_until_us);
 }

@@ -16,9 +16,10 @@ struct session {
     struct pg *pg;                   /* these three are of `with`, too */
     struct redis *redis;
     struct redis *stock;
-    void *instance;        /* borrowed: of the strategy that sells now (its start) */
-    int64_t work_until_us; /* the end of the work that has begun */
-    int64_t lock_most_ms;  /* the longest wait for one lock */
+    void *instance;         /* borrowed: of the strategy that sells now (its start) */
+    int64_t work_until_us;  /* the end of the work that has begun */
+    int64_t stall_until_us; /* it stands still in its work until then; 0: it does not */
+    int64_t lock_most_ms;   /* the longest wait for one lock */
     bool has_row; /* the product's row is locked: what is waited for now is the order's own */
     struct early {
         bool marked;     /* what commits now is released early, and its sales are marked */
@@ -54,8 +55,8 @@ struct lock_client session_lock_client(const struct session *session);
  * and does not close it. */
 bool session_lease_lost(const struct session *session);
 
-/* --work-ms: keeps the strategy's protection for that much longer; called once between decision and
- * write. */
+/* --work-ms keeps the strategy's protection for that much longer, and a stall until its end; called
+ * once between decision and write. */
 void session_work_pause(const struct session *session);
 
 #endif

@@ -50,7 +50,7 @@ enum strategy_family {
     FAMILY_QUEUE
 };
 
-/* The letters of docs/STRATEGIES.md: what the harness holds the strategy to. */
+/* The promise: what the harness holds the strategy to. */
 enum strategy_guarantee {
     GUARANTEE_ONE = 1u << 0,    /* correct in one instance */
     GUARANTEE_MANY = 1u << 1,   /* correct in many */
@@ -77,10 +77,12 @@ struct batch {
 
 struct strategy {
     const char *name;
-    const char *summary; /* one line, for GET /strategies, --help and the docs */
+    const char *summary;    /* one line, for GET /strategies, --help and the docs */
+    const char *summary_zh; /* in Chinese, for the page and the Chinese docs; NULL: there is none */
     enum strategy_family family;
     unsigned needs; /* of enum backend_need */
     unsigned guarantees;
+    bool usual;        /* one of those that lists begin with, and that `--strategies usual` runs */
     bool asynchronous; /* may answer 202 before PostgreSQL has decided */
     bool bodies;       /* takes ?body=plain|guarded */
     bool control;      /* kept for the tests alone: promises nothing, and is not offered */

@@ -20,7 +20,7 @@ judged() { # kept|BROKEN ARGUMENT...
   # shellcheck disable=SC2016  # the words are the inner shell's
   "$root/examples/run.sh" "$shop" "${shared[@]}" "$@" -- sh -c \
     '/usr/bin/python3 "$1" "$2" "$3" || exit 3; "$4" shop "$2" --out "$5" && status=0 || status=$?; [ $status = "$6" ]' - \
-    "$here/judge.py" "$root/examples/${shop%-node}/shop.yaml" "$expected" "$loadtest" "$out/$SECONDS" $code || status=$?
+    "$here/judge.py" "$root/examples/${shop%%-*}/shop.yaml" "$expected" "$loadtest" "$out/$SECONDS" $code || status=$?
   [ ! -e "$root/.stack/examples/$shop" ] || { echo "$shop left $root/.stack/examples/$shop behind" >&2; exit 1; }
   [ $status != 77 ] || exit 77
   [ $status = 0 ] || { echo "$shop $*: $expected was expected, and the exit status is $status" >&2; exit 1; }

@@ -8,7 +8,7 @@
 #include "fuzz/fuzz.h"
 
 #include "loadtest/fleet/scrape.h"
-#include "loadtest/ledger/exchange.h"
+#include "loadtest/ledger/record/exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +17,17 @@ enum { KINDS = 1 + LEDGER_KINDS };
 
 static void read_op(enum ledger_kind kind, const struct answer *answer)
 {
-    struct ledger_op op = {.kind = kind, .order = ""};
+    struct ledger_asked asked = {.op.kind = kind};
+    const struct ledger_op op = (exchange_read(&asked, answer), asked.op);
 
-    exchange_read(&op, answer);
     FUZZ_HOLDS(op.status == answer->status);
     FUZZ_HOLDS((op.result == LEDGER_OK) <= (op.status / 100 == 2));
     FUZZ_HOLDS((op.result == LEDGER_FAIL) <= (op.status / 100 == 4 || op.status == 503));
     FUZZ_HOLDS(op.state == LEDGER_STATE_NONE || op.result == LEDGER_OK || op.status / 100 == 2);
     if (kind == LEDGER_BUY && op.result == LEDGER_OK)
-        FUZZ_HOLDS(op.order[0]);
+        FUZZ_HOLDS(op.order && *op.order);
     if (kind != LEDGER_BUY)
-        FUZZ_HOLDS(!op.order[0]);
+        FUZZ_HOLDS(!op.order);
 }
 
 /* Each in memory of its own size. */

@@ -22,7 +22,8 @@ static void check_request(const struct shop_request *request)
     for (size_t i = 0; i < request->header_count; i++)
         FUZZ_HOLDS(request->headers[i].name && !strpbrk(request->headers[i].value, "\r\n"));
     for (size_t i = 0; i < request->take_count; i++)
-        FUZZ_HOLDS(fill_is_name(request->takes[i].name) && request->takes[i].value[0] == '/');
+        FUZZ_HOLDS(fill_is_name(request->takes[i].name) &&
+                   (request->takes[i].from == SHOP_BODY) == (request->takes[i].at[0] == '/'));
 }
 
 static void check_rules(const struct shop_rule *rules, size_t count)

@@ -4,7 +4,7 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 
 #include <hiredis/hiredis.h>
 #include <libpq-fe.h>
@@ -16,7 +16,7 @@
 
 static void sql(const char *text)
 {
-    PGconn *connection = PQconnectdb(bed_database());
+    PGconn *connection = PQconnectdb(program_database());
     PGresult *result = PQexec(connection, text);
     if (PQresultStatus(result) != PGRES_COMMAND_OK || strcmp(PQcmdTuples(result), "1") != 0)
         fail_msg("%s: %s rows %s", text, PQcmdTuples(result), PQerrorMessage(connection));
@@ -27,22 +27,22 @@ static void sql(const char *text)
 static void record(const char *arguments)
 {
     char line[400];
-    snprintf(line, sizeof line, "record --server-binary " SERVER " --duration 60s %s", arguments);
-    assert_int_equal(bed_run(bed, line), 0);
+    snprintf(line, sizeof line, "record --duration 60s %s", arguments);
+    program_exits(0, line);
 }
 
 static int check(void)
 {
     char line[160];
-    snprintf(line, sizeof line, "check %s/ledger.jsonl", bed->folder);
-    return bed_run(bed, line);
+    snprintf(line, sizeof line, "check %s/ledger.jsonl", program->folder);
+    return program_run(line);
 }
 
 static int check_with(const char *flag, const char *url)
 {
     char line[600];
-    snprintf(line, sizeof line, "check %s/ledger.jsonl %s %s", bed->folder, flag, url);
-    return bed_run(bed, line);
+    snprintf(line, sizeof line, "check %s/ledger.jsonl %s %s", program->folder, flag, url);
+    return program_run(line);
 }
 
 static const char *stock_redis(void)
@@ -82,8 +82,8 @@ static int64_t looks(void)
 static void is_found(const char *text)
 {
     assert_int_equal(check(), 1);
-    own_bed_says(text);
-    own_bed_says("VIOLATED");
+    program_says(text);
+    program_says("VIOLATED");
 }
 
 /* The lowest order of this sale with that status: each confirmed one was acknowledged, since nobody
@@ -92,23 +92,22 @@ static void is_found(const char *text)
     "(SELECT o.id FROM orders o JOIN product p ON p.id = o.product_id AND p.epoch = o.epoch"       \
     " WHERE p.id = 1000001 AND o.status = " status " ORDER BY o.id LIMIT 1)"
 
-static void conditional_is_clean_until_somebody_meddles(void **state)
+TEST(conditional_is_clean_until_somebody_meddles)
 {
-    (void)state;
     record("--strategy conditional --instances 2 --connections 8 --operations 400 --products 4 "
            "--stock 8 --limit 3 --users 40 --seed 11");
     assert_int_equal(check(), 0);
-    own_bed_says("400 operations on 4 products, seed 11");
-    own_bed_says("4 products linearizable");
-    own_bed_says("no violation found");
+    program_says("400 operations on 4 products, seed 11");
+    program_says("4 products linearizable");
+    program_says("no violation found");
 
     sql("UPDATE product SET stock = stock + 1 WHERE id = 1000001");
-    is_found("A1  conservation: 1, 1 units");
+    is_found("1 unit: sold that the stock never lost (A1 conservation: 1)");
     sql("UPDATE product SET stock = stock - 1 WHERE id = 1000001");
     sql("UPDATE orders SET status = 0 WHERE id = " ONE("1"));
     is_found("A14 unfinished");
     sql("UPDATE orders SET status = 4 WHERE id = " ONE("0"));
-    is_found("H4  hold not ended: 1, "); /* pending, and without an end */
+    is_found("H4 hold not ended: 1)"); /* pending, and without an end */
     sql("UPDATE orders SET status = 1 WHERE id = " ONE("4"));
     assert_int_equal(check(), 0);
     sql("INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status, "
@@ -116,8 +115,8 @@ static void conditional_is_clean_until_somebody_meddles(void **state)
         " SELECT '00000000-0000-7000-8000-000000000000', product_id, epoch, 9000001, 1, strategy, "
         "1,"
         " now() FROM orders WHERE id = " ONE("1"));
-    is_found("A5  invented: 1, 1 units");
-    own_bed_says("A1  conservation");
+    is_found("1 unit: in the database, and nobody asked for it (A5 invented: 1)");
+    program_says("A1 conservation");
     sql("DELETE FROM orders WHERE user_id = 9000001");
     assert_int_equal(check(), 0);
     sql("INSERT INTO order_change SELECT id, product_id, epoch, 1, entered FROM orders WHERE id ="
@@ -127,87 +126,82 @@ static void conditional_is_clean_until_somebody_meddles(void **state)
         "order_change.id"
         " AND orders.entered = order_change.entered AND order_change.status = 1 AND orders.id ="
         " " ONE("2"));
-    is_found("A16 feed differs: 1 ");
+    is_found("1 time: the feed's last word of an order is not its state (A16 feed differs: 1)");
     sql("DELETE FROM order_change WHERE entered = '9000000000000'");
     assert_int_equal(check(), 0);
     sql("DELETE FROM orders WHERE id = " ONE("1"));
-    is_found("A4  acknowledged but absent");
+    is_found("A4 acknowledged but absent");
 
     sql("UPDATE product SET epoch = epoch + 1 WHERE id = 1000001");
     assert_int_equal(check(), 2);
-    own_bed_says("put on sale again");
+    program_says("put on sale again");
 }
 
-static void none_is_found_to_oversell(void **state)
+TEST(none_is_found_to_oversell)
 {
-    (void)state;
     record("--strategy none --instances 2 --connections 8 --operations 300 --products 2 "
            "--stock 5 --work-ms 5");
-    is_found("A3  oversold: 2");
-    own_bed_says("A1  conservation: 2");
-    own_bed_says("WG  not linearizable");
+    is_found("A3 oversold: 2");
+    program_says("A1 conservation: 2");
+    program_says("WG not linearizable");
 }
 
 /* An order that is accepted first and decided later is read until it is decided; beside a shop,
  * under a name of its own. */
-static void accepted_orders_are_seen_to_their_end(void **state)
+TEST(accepted_orders_are_seen_to_their_end)
 {
-    (void)state;
     record("--strategy redis-stock --instances 2 --connections 8 --operations 400 --products 2 "
            "--stock 20 --limit 4 --users 40 --system-name rehearsal");
-    own_bed_says(" 0 accepted and not known to be decided");
+    program_says(" 0 accepted and not known to be decided");
     assert_int_equal(check_with("--system-name rehearsal --stock-redis", stock_redis()), 0);
-    own_bed_says("no violation found");
+    program_says("no violation found");
     redis("HINCRBY {rehearsal}:stock:mirror:1000002 stock 3");
     assert_int_equal(check_with("--system-name rehearsal --stock-redis", stock_redis()), 1);
-    own_bed_says("A15 cache differs: 1, 3 units");
+    program_says("3 units: Redis's stock is not the database's (A15 cache differs: 1)");
     assert_int_equal(check(), 0);
     redis("HINCRBY {rehearsal}:stock:mirror:1000002 stock -3");
 }
 
 /* As when the reconciler comes by: once it has been seen to differ, it is mended. */
-static void a_mirror_has_a_moment_to_be_mended(void **state)
+TEST(a_mirror_has_a_moment_to_be_mended)
 {
-    (void)state;
     char line[600];
     struct process checker;
     record("--strategy redis-stock --connections 8 --operations 60 --products 1 --stock 20");
     redis("HINCRBY {seckill}:stock:mirror:1000001 stock -2");
     int64_t before = looks(), until_us = clock_mono_us() + t_patience_us();
-    snprintf(line, sizeof line, "check %s/ledger.jsonl --stock-redis %s", bed->folder,
+    snprintf(line, sizeof line, "check %s/ledger.jsonl --stock-redis %s", program->folder,
              stock_redis());
-    bed_start(bed, line, &checker);
+    program_start(line, &checker);
     while (looks() == before) {
         assert_true(clock_mono_us() < until_us);
         clock_sleep_until(clock_mono_us() + 1000);
     }
     redis("HINCRBY {seckill}:stock:mirror:1000001 stock 2");
-    assert_int_equal(bed_finish(bed, &checker), 0);
-    own_bed_says("no violation found");
+    assert_int_equal(program_finish(&checker), 0);
+    program_says("no violation found");
 }
 
 /* A lock whose holder died between taking it and giving it a lease. */
-static void a_lock_without_a_lease_is_found(void **state)
+TEST(a_lock_without_a_lease_is_found)
 {
-    (void)state;
     record("--strategy conditional --connections 4 --operations 20 --products 1");
     redis("SET judged:lock:product:1 me PX 600000");
     assert_int_equal(check_with("--system-name judged --redis", stock_redis()), 0);
     redis("PERSIST judged:lock:product:1");
     assert_int_equal(check_with("--system-name judged --redis", stock_redis()), 1);
-    own_bed_says("A17 residue: 1");
+    program_says("A17 residue: 1");
     redis("DEL judged:lock:product:1");
     assert_int_equal(check_with("--redis", "rediss://secret@there"), 2);
-    assert_null(strstr(bed->output, "secret"));
+    assert_null(strstr(program->output, "secret"));
     assert_int_equal(check_with("--redis", "unix:///nowhere/redis"), 2);
 }
 
-static void nothing_sold_is_no_pass(void **state)
+TEST(nothing_sold_is_no_pass)
 {
-    (void)state;
     record("--strategy conditional --connections 4 --operations 3 --products 1 --stock 0");
     assert_int_equal(check(), 2);
-    own_bed_says("proved nothing: nothing was sold");
+    program_says("proved nothing: nothing was sold");
 }
 
 /* Until the ledger has so many bytes. */
@@ -215,7 +209,7 @@ static void wait_for_ledger(off_t bytes)
 {
     char path[160];
     int64_t until_us = clock_mono_us() + t_patience_us();
-    snprintf(path, sizeof path, "%s/ledger.jsonl", bed->folder);
+    snprintf(path, sizeof path, "%s/ledger.jsonl", program->folder);
     for (off_t size = 0; size < bytes; clock_sleep_until(clock_mono_us() + 1000)) {
         FILE *file = fopen(path, "r");
         if (file && fseeko(file, 0, SEEK_END) == 0)
@@ -227,40 +221,23 @@ static void wait_for_ledger(off_t bytes)
 }
 
 /* A server is killed, and later the recorder itself: nothing that somebody was told may be lost. */
-static void killed_in_the_middle(void **state)
+TEST_WITH(killed_in_the_middle, program_two, program_end)
 {
-    (void)state;
     char line[1000];
     struct process recorder;
     int status = 0;
     snprintf(
         line, sizeof line,
         "record --server %s,%s --reset --duration 60s --connections 8 --stock 1000 --products 2",
-        bed->servers[0].url, bed->servers[1].url);
-    bed_start(bed, line, &recorder);
+        program->servers[0].url, program->servers[1].url);
+    program_start(line, &recorder);
     wait_for_ledger(100000);
-    process_stop(&bed->servers[1].process, SIGKILL, 1000, &status);
-    bed->count = 1;
+    process_stop(&program->servers[1].process, SIGKILL, 1000, &status);
+    program->count = 1;
     wait_for_ledger(300000);
     process_stop(&recorder, SIGKILL, 1000, &status);
     assert_int_equal(check(), 0);
-    own_bed_says("the recording did not come to its end");
+    program_says("the recording did not come to its end");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(conditional_is_clean_until_somebody_meddles, own_bed_alone,
-                                        own_bed_end),
-        cmocka_unit_test_setup_teardown(none_is_found_to_oversell, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(accepted_orders_are_seen_to_their_end, own_bed_alone,
-                                        own_bed_end),
-        cmocka_unit_test_setup_teardown(a_mirror_has_a_moment_to_be_mended, own_bed_alone,
-                                        own_bed_end),
-        cmocka_unit_test_setup_teardown(a_lock_without_a_lease_is_found, own_bed_alone,
-                                        own_bed_end),
-        cmocka_unit_test_setup_teardown(nothing_sold_is_no_pass, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(killed_in_the_middle, own_bed_two, own_bed_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(program_alone, program_end)

@@ -1,7 +1,7 @@
 /* `run` on real servers: verdicts, exit statuses, files, and that nothing is left running. */
 #include "lib/t.h"
 
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 #include "lib/redis/redis_own.h"
 
 #include <libpq-fe.h>
@@ -13,65 +13,60 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-static struct bed *running; /* servers that the harness does not start; NULL in most tests */
+static struct program *running; /* servers that the harness does not start; NULL in most tests */
 
 /* The story of the project in one run: what is promised is kept, what is not goes wrong. */
-static void promises_are_kept_and_dangers_shown(void **state)
+TEST(promises_are_kept_and_dangers_shown)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --instances 1,3 --duration 1s "
-                                  "--strategies none,local-lock,conditional"),
-                     0);
-    json_t *results = bed_results(bed);
-    assert_non_null(results);
-    assert_string_equal(bed_verdict(results, "none", "truth", 1), "unsafe, as stated");
-    assert_string_equal(bed_verdict(results, "local-lock", "truth", 1), "kept");
-    assert_string_equal(bed_verdict(results, "local-lock", "speed", 1), "kept");
-    assert_string_equal(bed_verdict(results, "conditional", "truth", 3), "kept");
+    program_exits(0, "run --instances 1,3 --duration 3s "
+                     "--strategies none,local-lock,conditional");
+    json_t *results = program_results();
+    program_expect("none", "truth", 1, "unsafe, as stated");
+    program_expect("local-lock", "truth", 1, "kept");
+    program_expect("local-lock", "speed", 1, "kept");
+    program_expect("conditional", "truth", 3, "kept");
     assert_int_equal(json_array_size(json_object_get(results, "runs")), 12);
     json_decref(results);
-    assert_non_null(strstr(bed->output, "results.csv"));
-    assert_non_null(strstr(bed->output, "durable: "));
+    program_says("results.csv");
+    program_says("durable: ");
 }
 
 #define REHEARSAL "\"Re hearsal\""
 
 /* With a role that owns nothing, in a schema of its own that the owner has made; and what to do is
  * said where a right is missing. */
-static void a_rehearsal_needs_rights_on_rows_alone(void **state)
+TEST(a_rehearsal_needs_rights_on_rows_alone)
 {
-    (void)state;
     static char script[65536];
     char rehearser[512];
     struct error error;
     const char *const print[] = {SERVER, "--schema", "Re hearsal", "--print-schema", NULL};
     struct process_capture capture = {.output = script, .size = sizeof script, .limit_ms = 60000};
-    static const char run[] = "run --server-binary " SERVER " --instances 2 --duration 1s "
+    static const char run[] = "run --instances 2 --duration 1s "
                               "--connections 8 --stock 20 --strategies conditional";
 
     assert_true(process_capture(print, &capture, &error));
-    own_bed_sql("seckill", "DROP SCHEMA IF EXISTS " REHEARSAL " CASCADE");
-    own_bed_sql("seckill", script);
-    own_bed_sql("postgres", "DROP ROLE IF EXISTS rehearser; CREATE ROLE rehearser LOGIN");
-    own_bed_sql("seckill", "GRANT USAGE ON SCHEMA " REHEARSAL " TO rehearser; GRANT SELECT, INSERT,"
+    program_sql("seckill", "DROP SCHEMA IF EXISTS " REHEARSAL " CASCADE");
+    program_sql("seckill", script);
+    program_sql("postgres", "DROP ROLE IF EXISTS rehearser; CREATE ROLE rehearser LOGIN");
+    program_sql("seckill", "GRANT USAGE ON SCHEMA " REHEARSAL " TO rehearser; GRANT SELECT, INSERT,"
                            " UPDATE, DELETE ON ALL TABLES IN SCHEMA " REHEARSAL " TO rehearser");
-    snprintf(rehearser, sizeof rehearser, "%s user=rehearser", bed_database());
-    bed->options.database = rehearser;
-    bed->options.schema = "Re hearsal";
-    assert_int_equal(bed_run(bed, run), 0);
-    assert_int_equal(bed_run(bed, "audit"), 0);
-    assert_non_null(strstr(bed->output, "1 of 1 products agree"));
-    assert_int_equal(bed_run(bed, "record --server-binary " SERVER " --duration 60s "
-                                  "--strategy conditional --operations 100"),
-                     0);
-    snprintf(script, sizeof script, "check %s/ledger.jsonl", bed->folder);
-    assert_int_equal(bed_run(bed, script), 0);
+    snprintf(rehearser, sizeof rehearser, "%s user=rehearser", program_database());
+    program->options.database = rehearser;
+    program->options.schema = "Re hearsal";
+    program_exits(0, run);
+    program_exits(0, "audit");
+    program_says("1 of 1 products agree");
+    program_exits(0, "record --duration 60s "
+                     "--strategy conditional --operations 100");
+    snprintf(script, sizeof script, "check %s/ledger.jsonl", program->folder);
+    program_exits(0, script);
 
-    own_bed_sql("seckill", "REVOKE UPDATE ON " REHEARSAL ".product FROM rehearser");
-    assert_int_equal(bed_run(bed, run), 2);
-    assert_non_null(strstr(bed->output, "GRANT UPDATE ON " REHEARSAL ".product TO rehearser;"));
-    own_bed_sql("seckill", "DROP SCHEMA " REHEARSAL " CASCADE");
-    own_bed_sql("postgres", "DROP OWNED BY rehearser; DROP ROLE rehearser");
+    program_sql("seckill", "REVOKE UPDATE ON " REHEARSAL ".product FROM rehearser");
+    program_exits(2, run);
+    program_says("GRANT UPDATE ON " REHEARSAL ".product TO rehearser;");
+    program_sql("seckill", "DROP SCHEMA " REHEARSAL " CASCADE");
+    program_sql("postgres", "DROP OWNED BY rehearser; DROP ROLE rehearser");
 }
 
 /* wrk's every latency, in the same steps as the open loop's; it adds some for those that it could
@@ -98,13 +93,11 @@ static void steps_are_wrks(const json_t *run)
 }
 
 /* The shape of results.json, member by member. */
-static void the_files_have_their_shape(void **state)
+TEST(the_files_have_their_shape)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --scenario spread --products 5 "
-                                  "--stock 3 --duration 1s --strategies conditional --seed 7"),
-                     0);
-    json_t *results = bed_results(bed);
+    program_exits(0, "run --scenario spread --products 5 "
+                     "--stock 3 --duration 1s --strategies conditional --seed 7");
+    json_t *results = program_results();
     json_t *run = json_array_get(json_object_get(results, "runs"), 1);
     static const char *const members[] = {
         "strategy", "body",       "instances",      "scenario",  "phase",  "round",
@@ -128,21 +121,17 @@ static void the_files_have_their_shape(void **state)
     assert_true(json_is_object(json_object_get(results, "settings")));
     json_decref(results);
     char page[600];
-    snprintf(page, sizeof page, "%s/report.html", bed->folder);
-    assert_non_null(strstr(bed->output, page));
+    snprintf(page, sizeof page, "%s/report.html", program->folder);
+    program_says(page);
     assert_int_equal(access(page, R_OK), 0);
 }
 
-static void counter_finds_lost_restocks(void **state)
+TEST(counter_finds_lost_restocks)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --scenario counter "
-                                  "--duration 1s --strategies none,optimistic"),
-                     0);
-    json_t *results = bed_results(bed);
-    assert_string_equal(bed_verdict(results, "none", "load", 1), "unsafe, as stated");
-    assert_string_equal(bed_verdict(results, "optimistic", "load", 1), "kept");
-    json_decref(results);
+    program_exits(0, "run --scenario counter "
+                     "--duration 1s --strategies none,optimistic");
+    program_expect("none", "load", 1, "unsafe, as stated");
+    program_expect("optimistic", "load", 1, "kept");
 }
 
 /* To PostgreSQL, for one order; 0: the results do not say. */
@@ -161,15 +150,13 @@ static double refusal_round_trips(const json_t *results, const char *strategy)
 }
 
 /* No stock, nothing sold: a strategy without a promise has shown nothing. */
-static void nothing_sold_proves_nothing(void **state)
+TEST(nothing_sold_proves_nothing)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --scenario soldout "
-                                  "--duration 1s --strategies none,conditional"),
-                     2);
-    json_t *results = bed_results(bed);
-    assert_string_equal(bed_verdict(results, "none", "load", 1), "proved nothing");
-    assert_string_equal(bed_verdict(results, "conditional", "load", 1), "kept");
+    program_exits(2, "run --scenario soldout "
+                     "--duration 1s --strategies none,conditional");
+    json_t *results = program_results();
+    program_expect("none", "load", 1, "proved nothing");
+    program_expect("conditional", "load", 1, "kept");
     /* A refusal is the statement that matches nothing, and a look at why; the first ones learn
      * which sale it is, and cost one more. */
     assert_true(refusal_round_trips(results, "conditional") >= 2.0);
@@ -178,44 +165,42 @@ static void nothing_sold_proves_nothing(void **state)
 }
 
 /* Nothing in the figures tells why they are low. */
-static void an_old_snapshot_is_said(void **state)
+TEST(an_old_snapshot_is_said)
 {
-    (void)state;
-    static const char run[] = "run --server-binary " SERVER " --duration 1s --connections 8 "
+    static const char run[] = "run --duration 1s --connections 8 "
                               "--strategies conditional";
     static const char begin[] = "BEGIN ISOLATION LEVEL REPEATABLE READ; "
                                 "SELECT count(*) FROM pg_class";
-    PGconn *holder = PQconnectdb(bed_database());
-    assert_int_equal(bed_run(bed, run), 0);
-    assert_null(strstr(bed->output, "snapshot"));
+    PGconn *holder = PQconnectdb(program_database());
+    program_exits(0, run);
+    assert_null(strstr(program->output, "snapshot"));
     PQclear(PQexec(holder, begin));
     assert_int_equal(PQtransactionStatus(holder), PQTRANS_INTRANS);
-    assert_int_equal(bed_run(bed, run), 0);
-    own_bed_says("An old snapshot was kept in the database in 1 of 1 measurements");
-    own_bed_file_says("results.json", "\"old_snapshot\": true");
+    program_exits(0, run);
+    program_says("An old snapshot was kept in the database in 1 of 1 measurements");
+    program_file_says("results.json", "\"old_snapshot\": true");
     PQfinish(holder);
 }
 
 /* Whose lock is evicted nobody is told, and what is sold without it is a fault of no strategy's. */
-static void an_eviction_is_said(void **state)
+TEST(an_eviction_is_said)
 {
-    (void)state;
-    static const char run[] = "run --server-binary " SERVER " --duration 1s --connections 8 "
+    static const char run[] = "run --duration 1s --connections 8 "
                               "--strategies redis-token";
     char url[64];
     const struct redis_own *own = redis_own_start((const char *const[]){NULL});
     snprintf(url, sizeof url, "redis://127.0.0.1:%d/0", redis_own_port(own));
-    bed->options.redis = url;
-    assert_int_equal(bed_run(bed, run), 0);
-    assert_null(strstr(bed->output, "! Redis evicted"));
+    program->options.redis = url;
+    program_exits(0, run);
+    assert_null(strstr(program->output, "! Redis evicted"));
     /* Full of what has no lease: each session that the load opens costs some of it. */
     redis_own_tell(own, NULL, "CONFIG SET maxmemory 8mb");
     redis_own_tell(own, NULL, "CONFIG SET maxmemory-policy allkeys-random");
     redis_own_tell(own, NULL, "EVAL %s 0",
                    "for i = 1, 100000 do redis.call('SET', i, string.rep('x', 100)) end");
-    assert_true(bed_run(bed, run) < 2); /* it may well oversell */
-    own_bed_says("! Redis evicted ");
-    json_t *results = bed_results(bed);
+    assert_true(program_run(run) < 2); /* it may well oversell */
+    program_says("! Redis evicted ");
+    json_t *results = program_results();
     json_int_t evicted = 0;
     for (size_t i = 0; i < 2; i++) {
         const json_t *one = json_array_get(json_object_get(results, "runs"), i);
@@ -226,35 +211,33 @@ static void an_eviction_is_said(void **state)
     json_decref(results);
 }
 
-static void what_cannot_be_made(void **state)
+TEST(what_cannot_be_made)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --strategies magic"), 2);
-    assert_non_null(strstr(bed->output, "magic"));
-    assert_int_equal(bed_run(bed, "run --server-binary /nowhere/seckill-server"), 2);
-    assert_non_null(strstr(bed->output, "--server-binary"));
+    program_exits(2, "run --strategies magic");
+    program_says("magic");
+    program_exits(2, "run --server-binary /nowhere/seckill-server");
+    program_says("--server-binary");
     /* A server that does not start: its last words are passed on. */
-    assert_int_equal(bed_run(bed, "run --server-binary /bin/false"), 2);
-    assert_non_null(strstr(bed->output, "exit status 1"));
-    assert_int_equal(bed_run(bed, "run --server http://127.0.0.1:1"), 2);
-    assert_int_equal(bed_run(bed, "run --stock many"), 2);
-    assert_non_null(strstr(bed->output, "--stock"));
+    program_exits(2, "run --server-binary /bin/false");
+    program_says("exit status 1");
+    program_exits(2, "run --server http://127.0.0.1:1");
+    program_exits(2, "run --stock many");
+    program_says("--stock");
 }
 
-static void running_servers_are_reset_only_when_allowed(void **state)
+TEST(running_servers_are_reset_only_when_allowed)
 {
-    (void)state;
-    running = bed_create(2);
+    running = program_create(2);
     char arguments[900];
     snprintf(arguments, sizeof arguments,
              "run --server %s,%s --duration 1s --strategies conditional --first-product 2000001",
              running->servers[0].url, running->servers[1].url);
-    assert_int_equal(bed_run(bed, arguments), 0);
-    assert_int_equal(bed_run(bed, arguments), 2);
-    assert_non_null(strstr(bed->output, "--reset"));
+    program_exits(0, arguments);
+    program_exits(2, arguments);
+    program_says("--reset");
     char again[920];
     snprintf(again, sizeof again, "%s --reset", arguments);
-    assert_int_equal(bed_run(bed, again), 0);
+    program_exits(0, again);
 }
 
 /* True when a process has `text` in its command line: a child of `parent`, or, for 0, anybody's. */
@@ -276,11 +259,10 @@ static bool somebody_runs(const char *text, pid_t parent)
 static bool interrupt_the_second(void)
 {
     struct process harness;
-    bed_start(bed, "run --server-binary " SERVER " --duration 1s --strategies none,conditional",
-              &harness);
-    bed_read_until(&harness, "3 of 4: conditional, 1 instance, round 1, speed");
+    program_start("run --duration 1s --strategies none,conditional", &harness);
+    program_read_until(&harness, "3 of 4: conditional, 1 instance, round 1, speed");
     kill(harness.pid, SIGINT);
-    int status = bed_finish(bed, &harness);
+    int status = program_finish(&harness);
     if (status == 0)
         return false;
     assert_int_equal(status, 2);
@@ -288,71 +270,66 @@ static bool interrupt_the_second(void)
 }
 
 /* The first is told, and only it. */
-static void an_interrupt_keeps_what_is_complete(void **state)
+TEST(an_interrupt_keeps_what_is_complete)
 {
-    (void)state;
     int64_t until_us = clock_mono_us() + t_patience_us();
     while (!interrupt_the_second())
         assert_true(clock_mono_us() < until_us);
-    assert_non_null(strstr(bed->output, "interrupted"));
-    assert_non_null(strstr(bed->output, "Verdicts: 1 unsafe, as stated."));
-    json_t *results = bed_results(bed);
-    assert_string_equal(bed_verdict(results, "none", "truth", 1), "unsafe, as stated");
+    program_says("interrupted");
+    program_says("Verdicts: 1 unsafe, as stated.");
+    json_t *results = program_results();
+    program_expect("none", "truth", 1, "unsafe, as stated");
     assert_int_equal(json_array_size(json_object_get(results, "runs")), 2);
     json_decref(results);
 }
 
 /* wrk's own connections, not what it was asked for, are what a figure speaks of. */
-static void fewer_connections_are_no_run(void **state)
+TEST(fewer_connections_are_no_run)
 {
-    (void)state;
     setenv("SECKILL_MAX_CONNECTIONS", "40", 1);
-    int status = bed_run(bed, "run --server-binary " SERVER " --duration 1s --connections 64 "
-                              "--strategies conditional");
+    int status = program_run("run --duration 1s --connections 64 "
+                             "--strategies conditional");
     unsetenv("SECKILL_MAX_CONNECTIONS");
     assert_int_equal(status, 2);
-    assert_non_null(strstr(bed->output, "of the 64 connections"));
-    json_t *results = bed_results(bed);
-    assert_string_equal(bed_verdict(results, "conditional", "speed", 1), "no run");
-    assert_string_equal(bed_verdict(results, "conditional", "truth", 1), "no run");
-    json_decref(results);
+    program_says("of the 64 connections");
+    program_expect("conditional", "speed", 1, "no run");
+    program_expect("conditional", "truth", 1, "no run");
 }
 
 /* Only where wrk makes the load must it be there; and a run that comes to nothing leaves nothing.
  */
-static void wrk_is_needed_where_it_is_used(void **state)
+TEST(wrk_is_needed_where_it_is_used)
 {
-    (void)state;
     char path[8192], folder[64];
     snprintf(path, sizeof path, "%s", getenv("PATH"));
-    snprintf(folder, sizeof folder, "%s", bed->folder);
+    snprintf(folder, sizeof folder, "%s", program->folder);
     setenv("PATH", "/nonexistent", 1);
-    int open_loop = bed_run(bed, "run --server-binary " SERVER " --duration 1s --rate 50 "
-                                 "--connections 8 --max-lag-ms 60000 --strategies conditional");
-    strncat(bed->folder, "/new", sizeof bed->folder - strlen(bed->folder) - 1);
-    int with_wrk = bed_run(bed, "run --server-binary " SERVER " --duration 1s");
+    int open_loop = program_run("run --duration 1s --rate 50 "
+                                "--connections 8 --max-lag-ms 60000 --strategies conditional");
+    strncat(program->folder, "/new", sizeof program->folder - strlen(program->folder) - 1);
+    int with_wrk = program_run("run --duration 1s");
     setenv("PATH", path, 1);
     assert_int_equal(open_loop, 0);
     assert_int_equal(with_wrk, 2);
-    assert_non_null(strstr(bed->output, "wrk is needed"));
-    assert_int_equal(bed_run(bed, "run --server-binary /nowhere/seckill-server"), 2);
-    assert_int_not_equal(access(bed->folder, F_OK), 0);
-    snprintf(bed->folder, sizeof bed->folder, "%s", folder);
+    program_says("wrk is needed");
+    program_exits(2, "run --server-binary /nowhere/seckill-server");
+    assert_int_not_equal(access(program->folder, F_OK), 0);
+    snprintf(program->folder, sizeof program->folder, "%s", folder);
 }
 
 /* Ctrl-C in the middle of the load. */
-static void an_interrupt_stops_everything(void **state)
+TEST(an_interrupt_stops_everything)
 {
-    (void)state;
     struct process harness;
     char wrk[64], command[400];
     int seconds = 60 + (int)(getpid() % 1000); /* a load that nobody else on the machine has */
     snprintf(wrk, sizeof wrk, "wrk -t[0-9]* -c64 -d%ds", seconds);
     snprintf(command, sizeof command,
              "run --server-binary " SERVER " --duration %ds --strategies none", seconds);
-    /* What the harness leaves behind becomes a child of ours. Others run the same server. */
+    /* What the harness leaves behind becomes a child of ours. Others run the same server: this one
+     * is found by the path that it is given. */
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
-    bed_start(bed, command, &harness);
+    program_start(command, &harness);
     int64_t until_us = clock_mono_us() + t_patience_us();
     while (!somebody_runs(wrk, 0)) {
         assert_true(clock_mono_us() < until_us);
@@ -360,8 +337,8 @@ static void an_interrupt_stops_everything(void **state)
     }
     assert_true(somebody_runs(SERVER, harness.pid));
     kill(harness.pid, SIGINT);
-    assert_int_equal(bed_finish(bed, &harness), 2);
-    assert_non_null(strstr(bed->output, "interrupted"));
+    assert_int_equal(program_finish(&harness), 2);
+    program_says("interrupted");
     assert_false(somebody_runs(wrk, 0));
     assert_false(somebody_runs(SERVER, getpid()));
 }
@@ -369,33 +346,11 @@ static void an_interrupt_stops_everything(void **state)
 static int tear_down(void **state)
 {
     if (running)
-        bed_destroy(running);
+        program_destroy(running);
     running = NULL;
     redis_own_teardown(state);
-    bed_destroy(bed);
+    program_destroy(program);
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(promises_are_kept_and_dangers_shown, own_bed_alone,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_rehearsal_needs_rights_on_rows_alone, own_bed_alone,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(the_files_have_their_shape, own_bed_alone, tear_down),
-        cmocka_unit_test_setup_teardown(counter_finds_lost_restocks, own_bed_alone, tear_down),
-        cmocka_unit_test_setup_teardown(nothing_sold_proves_nothing, own_bed_alone, tear_down),
-        cmocka_unit_test_setup_teardown(an_old_snapshot_is_said, own_bed_alone, tear_down),
-        cmocka_unit_test_setup_teardown(an_eviction_is_said, own_bed_alone, tear_down),
-        cmocka_unit_test_setup_teardown(what_cannot_be_made, own_bed_alone, tear_down),
-        cmocka_unit_test_setup_teardown(running_servers_are_reset_only_when_allowed, own_bed_alone,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(an_interrupt_stops_everything, own_bed_alone, tear_down),
-        cmocka_unit_test_setup_teardown(an_interrupt_keeps_what_is_complete, own_bed_alone,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(fewer_connections_are_no_run, own_bed_alone, tear_down),
-        cmocka_unit_test_setup_teardown(wrk_is_needed_where_it_is_used, own_bed_alone, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(program_alone, tear_down)

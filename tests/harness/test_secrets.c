@@ -9,7 +9,7 @@
 #include "lib/t.h"
 
 #include "bench/tools/pgbench.h"
-#include "harness/bed/bed.h"
+#include "harness/fixtures/program.h"
 #include "lib/redis/redis_own.h"
 
 #include <dirent.h>
@@ -21,7 +21,6 @@
 
 #define SECRET "hush"
 
-static struct bed *bed;
 static char programs[64], noted[96], server[96], pgbench[96];
 static char database[512], redis[128];
 
@@ -32,8 +31,8 @@ static void write_text(const char *path, const char *text)
     assert_int_equal(closed, 0);
 }
 
-/* A script in `programs` that becomes `program`. */
-static void write_script(const char *name, const char *program, char *path, size_t size)
+/* A script in `programs` that becomes `real`. */
+static void write_script(const char *name, const char *real, char *path, size_t size)
 {
     char text[1000];
 
@@ -43,7 +42,7 @@ static void write_script(const char *name, const char *program, char *path, size
              "tr '\\0' ' ' </proc/$$/cmdline >>%s\n"
              "tr '\\0' ' ' </proc/$PPID/cmdline >>%s\n"
              "exec %s \"$@\"\n",
-             noted, noted, program);
+             noted, noted, real);
     write_text(path, text);
     assert_int_equal(chmod(path, 0755), 0);
 }
@@ -52,23 +51,23 @@ static int set_up(void **state)
 {
     (void)state;
     struct error error;
-    char program[1024], wrk[96], path[4096];
-    bed = bed_create(0);
+    char real[1024], wrk[96], path[4096];
+    program = program_create(0);
     snprintf(programs, sizeof programs, "/tmp/seckill-secrets.XXXXXX");
     assert_non_null(mkdtemp(programs));
     snprintf(noted, sizeof noted, "%s/noted", programs);
     write_script("seckill-server", SERVER, server, sizeof server);
-    assert_true(process_find("wrk", "", program, sizeof program));
-    write_script("wrk", program, wrk, sizeof wrk);
-    assert_true(pgbench_find(program, sizeof program, &error));
-    write_script("pgbench", program, pgbench, sizeof pgbench);
+    assert_true(process_find("wrk", "", real, sizeof real));
+    write_script("wrk", real, wrk, sizeof wrk);
+    assert_true(pgbench_find(real, sizeof real, &error));
+    write_script("pgbench", real, pgbench, sizeof pgbench);
     snprintf(path, sizeof path, "%s:%s", programs, getenv("PATH"));
     setenv("PATH", path, 1);
 
     const struct redis_own *own =
         redis_own_start((const char *const[]){"--requirepass", SECRET "-redis", NULL});
     snprintf(redis, sizeof redis, "redis://:" SECRET "-redis@127.0.0.1:%d/0", redis_own_port(own));
-    snprintf(database, sizeof database, "%s password=" SECRET "-postgres", bed_database());
+    snprintf(database, sizeof database, "%s password=" SECRET "-postgres", program_database());
     return 0;
 }
 
@@ -81,7 +80,7 @@ static int tear_down(void **state)
         unlink(path);
     }
     rmdir(programs);
-    bed_destroy(bed);
+    program_destroy(program);
     return redis_own_teardown(state);
 }
 
@@ -106,14 +105,14 @@ static void assert_secret_kept(const char *const programs_run[])
     static char text[1 << 20];
     char path[400];
     const struct dirent *entry;
-    assert_unseen("the output", bed->output);
-    DIR *folder = opendir(bed->folder);
+    assert_unseen("the output", program->output);
+    DIR *folder = opendir(program->folder);
     if (!folder) {
-        fail_msg("%s cannot be read", bed->folder);
+        fail_msg("%s cannot be read", program->folder);
         return;
     }
     while ((entry = readdir(folder))) {
-        snprintf(path, sizeof path, "%s/%s", bed->folder, entry->d_name);
+        snprintf(path, sizeof path, "%s/%s", program->folder, entry->d_name);
         if (entry->d_type != DT_REG)
             continue;
         read_whole(path, text, sizeof text);
@@ -129,25 +128,24 @@ static void assert_secret_kept(const char *const programs_run[])
     }
 }
 
-static int run(const char *program, const char *const arguments[], const char *const environment[])
+static int run(const char *path, const char *const arguments[], const char *const environment[])
 {
-    const char *argv[40] = {program};
+    const char *argv[40] = {path};
     struct process process;
     struct error error;
     unlink(noted); /* an earlier test's */
     for (size_t i = 0; arguments[i]; i++)
         argv[i + 1] = arguments[i];
     assert_true(process_start(&process, argv, NULL, environment, &error));
-    return bed_finish(bed, &process);
+    return program_finish(&process);
 }
 
 #define SHORT_RUN                                                                                  \
-    "--server-binary", server, "--out", bed->folder, "--strategies", "redis-token", "--duration",  \
-        "1s", "--instances", "2", "--connections", "4", "--stock", "5"
+    "--server-binary", server, "--out", program->folder, "--strategies", "redis-token",            \
+        "--duration", "1s", "--instances", "2", "--connections", "4", "--stock", "5"
 
-static void secrets_of_the_environment_are_kept(void **state)
+TEST(secrets_of_the_environment_are_kept)
 {
-    (void)state;
     char variables[2][600];
     snprintf(variables[0], sizeof variables[0], "SECKILL_DATABASE=%s", database);
     snprintf(variables[1], sizeof variables[1], "SECKILL_REDIS=%s", redis);
@@ -159,9 +157,8 @@ static void secrets_of_the_environment_are_kept(void **state)
 }
 
 /* The counter's wrk restocks, which takes the token. */
-static void secrets_of_flags_are_kept(void **state)
+TEST(secrets_of_flags_are_kept)
 {
-    (void)state;
     char stock_redis[160];
     snprintf(stock_redis, sizeof stock_redis, "--stock-redis=%s", redis);
     assert_int_equal(
@@ -175,9 +172,8 @@ static void secrets_of_flags_are_kept(void **state)
 }
 
 /* The servers must not be told of the file too: they would refuse a secret that is there twice. */
-static void a_secret_may_stand_in_a_file(void **state)
+TEST(a_secret_may_stand_in_a_file)
 {
-    (void)state;
     char path[96], variables[2][600];
     snprintf(path, sizeof path, "%s/secret", programs);
     write_text(path, redis);
@@ -190,9 +186,8 @@ static void a_secret_may_stand_in_a_file(void **state)
 }
 
 /* It reaches the database that the conninfo says; that there is nothing to sell does not matter. */
-static void pgbench_is_given_the_conninfo_unseen(void **state)
+TEST(pgbench_is_given_the_conninfo_unseen)
 {
-    (void)state;
     struct error error;
     double per_s = 0;
     unlink(noted); /* an earlier test's */
@@ -201,7 +196,7 @@ static void pgbench_is_given_the_conninfo_unseen(void **state)
     const struct pgbench_load load = {.program = pgbench,
                                       .conninfo = database,
                                       .strategy = "conditional",
-                                      .folder = bed->folder,
+                                      .folder = program->folder,
                                       .first_product = 1000001,
                                       .products = 1,
                                       .clients = 1,
@@ -212,14 +207,14 @@ static void pgbench_is_given_the_conninfo_unseen(void **state)
     assert_secret_kept((const char *const[]){"pgbench", NULL});
 }
 
-static void no_message_has_a_secret(void **state)
+TEST(no_message_has_a_secret)
 {
-    (void)state;
     static const char broken_word[] = "host=/nowhere password=a " SECRET;
     static const char broken_uri[] = "postgresql://u:100%" SECRET "@/nowhere";
+    static const char tls_redis[] = "rediss://:" SECRET "-redis@127.0.0.1:1/0";
     static const char broken_scheme[] = "--redis=http://u:" SECRET "@h";
     const struct {
-        const char *program;
+        const char *path;
         const char *arguments[12];
         const char *says;
     } cases[] = {
@@ -230,9 +225,9 @@ static void no_message_has_a_secret(void **state)
          "argument 3 is not a flag"},
         {LOADTEST, {"password=" SECRET}, "argument 1 is no command"},
         {LOADTEST,
-         {"sweep", "--server-binary", SERVER, "--over", "redis-delay-us=0", "--redis", redis,
+         {"sweep", "--server-binary", SERVER, "--over", "redis-delay-us=0", "--redis", tls_redis,
           "--database", database},
-         "unix socket"},
+         "unix://"},
         {BENCH, {"--database", broken_uri, "--server-binary", SERVER}, "--database: invalid"},
         {SERVER, {"--database", broken_word}, "--database: missing"},
         {SERVER, {"--database", broken_uri}, "--database: invalid percent-encoded"},
@@ -240,21 +235,11 @@ static void no_message_has_a_secret(void **state)
         {SERVER, {broken_scheme}, "--redis takes"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_not_equal(run(cases[i].program, cases[i].arguments, NULL), 0);
-        assert_unseen(cases[i].program, bed->output);
-        if (!strstr(bed->output, cases[i].says))
-            fail_msg("'%s' is not in '%s'", cases[i].says, bed->output);
+        assert_int_not_equal(run(cases[i].path, cases[i].arguments, NULL), 0);
+        assert_unseen(cases[i].path, program->output);
+        if (!strstr(program->output, cases[i].says))
+            fail_msg("'%s' is not in '%s'", cases[i].says, program->output);
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(secrets_of_the_environment_are_kept),
-        cmocka_unit_test(secrets_of_flags_are_kept),
-        cmocka_unit_test(a_secret_may_stand_in_a_file),
-        cmocka_unit_test(pgbench_is_given_the_conninfo_unseen),
-        cmocka_unit_test(no_message_has_a_secret),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

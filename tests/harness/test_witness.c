@@ -6,7 +6,7 @@
 #include "lib/t.h"
 
 #include "bench/tools/pgbench.h"
-#include "harness/bed/bed.h"
+#include "harness/fixtures/program.h"
 #include "lib/pgbouncer.h"
 #include "loadtest/judge/witness.h"
 
@@ -28,7 +28,6 @@ static const char tables[] =
     "CREATE TABLE restock (product_id bigint, epoch bigint, quantity bigint,"
     "  strategy text DEFAULT 'none');";
 
-static struct bed *bed;
 static char conninfo[512];
 static int64_t limit; /* of the product that was audited last */
 
@@ -62,9 +61,8 @@ static struct books audited(int64_t product)
     return found.audit;
 }
 
-static void only_rows_of_this_sale_count(void **state)
+TEST(only_rows_of_this_sale_count)
 {
-    (void)state;
     sql("INSERT INTO product VALUES (1, 10, 8, NULL, 5);"
         "INSERT INTO orders VALUES (1, 5, 7, 1, 3, 'refused', NULL, 'sold_out'),"
         " (1, 5, 8, 1, 3, 'refused', NULL, NULL), (1, 5, 8, 4, 3, 'refused', NULL, 'lost'),"
@@ -87,9 +85,8 @@ static void only_rows_of_this_sale_count(void **state)
     assert_true(books_consistent(&audit));
 }
 
-static void stock_in_buckets_counts(void **state)
+TEST(stock_in_buckets_counts)
 {
-    (void)state;
     struct error error = {.text = ""};
     struct witness_state seen;
     sql("INSERT INTO product VALUES (1, 10, 2, NULL, 5);"
@@ -104,9 +101,8 @@ static void stock_in_buckets_counts(void **state)
     witness_destroy(witness);
 }
 
-static void oversold_and_lost(void **state)
+TEST(oversold_and_lost)
 {
-    (void)state;
     sql("INSERT INTO product VALUES (3, 1, 0, NULL, 1);"
         "INSERT INTO orders SELECT 3, 1, n, 1, 1 FROM generate_series(1, 20) AS n");
     struct books audit = audited(3);
@@ -121,9 +117,8 @@ static void oversold_and_lost(void **state)
 }
 
 /* By the epoch that a PUT has answered, and by those that stood there since. */
-static void a_sale_that_is_begun_again_is_seen(void **state)
+TEST(a_sale_that_is_begun_again_is_seen)
 {
-    (void)state;
     struct error error = {.text = ""};
     struct witness *witness = witness_create(conninfo, NAME, &error);
     sql("INSERT INTO product VALUES (4, 1, 1, NULL, 6), (5, 1, 1, NULL, 7)");
@@ -136,9 +131,8 @@ static void a_sale_that_is_begun_again_is_seen(void **state)
     witness_destroy(witness);
 }
 
-static void duplicates_and_limits(void **state)
+TEST(duplicates_and_limits)
 {
-    (void)state;
     sql("INSERT INTO product VALUES (4, 100, 91, 2, 1);"
         "INSERT INTO orders VALUES (4, 1, 1, 1, 1, 'none', 'k'), (4, 1, 1, 1, 1, 'none', 'k'),"
         " (4, 1, 2, 1, 1, 'none', 'k');"
@@ -153,9 +147,8 @@ static void duplicates_and_limits(void **state)
     assert_false(books_consistent(&audit));
 }
 
-static void what_it_waits_for(void **state)
+TEST(what_it_waits_for)
 {
-    (void)state;
     struct error error = {.text = ""};
     struct witness *witness = witness_create(conninfo, NAME, &error);
     struct witness_state seen;
@@ -174,24 +167,23 @@ static void what_it_waits_for(void **state)
     witness_destroy(witness);
 }
 
-static void the_audit_command(void **state)
+TEST(the_audit_command)
 {
-    (void)state;
-    bed->options.database = conninfo;
-    assert_int_equal(bed_run(bed, "audit --product 1"), 2);
-    assert_non_null(strstr(bed->output, "--product"));
-    assert_int_equal(bed_run(bed, "audit"), 2);
+    program->options.database = conninfo;
+    program_exits(2, "audit --product 1");
+    program_says("--product");
+    program_exits(2, "audit");
     sql("INSERT INTO product VALUES (1, 10, 9, NULL, 1);"
         "INSERT INTO orders VALUES (1, 1, 1, 1, 1)");
-    assert_int_equal(bed_run(bed, "audit"), 0);
+    program_exits(0, "audit");
     sql("INSERT INTO product VALUES (2, 10, 10, NULL, 1);"
         "INSERT INTO orders VALUES (2, 1, 1, 1, 1)");
-    assert_int_equal(bed_run(bed, "audit"), 1);
-    assert_non_null(strstr(bed->output, "1 of 2 products agree"));
-    assert_int_equal(bed_run(bed, "audit --product 1"), 0);
-    bed->options.database = "host=/nowhere";
-    assert_int_equal(bed_run(bed, "audit"), 2);
-    assert_non_null(strstr(bed->output, "--database"));
+    program_exits(1, "audit");
+    program_says("1 of 2 products agree");
+    program_exits(0, "audit --product 1");
+    program->options.database = "host=/nowhere";
+    program_exits(2, "audit");
+    program_says("--database");
 }
 
 static bool looks(const char *as, const char *schema, struct error *error)
@@ -204,10 +196,35 @@ static bool looks(const char *as, const char *schema, struct error *error)
     return good;
 }
 
-/* A missing right by the GRANT that gives it, and a missing schema by its name. */
-static void what_is_missing_is_named(void **state)
+static int set_up(void **state)
 {
     (void)state;
+    program = program_create(0);
+    program->options.schema = NAME;
+    snprintf(conninfo, sizeof conninfo, "%s", program_database());
+    sql("DROP SCHEMA IF EXISTS " SCHEMA " CASCADE; CREATE SCHEMA " SCHEMA);
+    sql(tables);
+    return 0;
+}
+
+static int set_up_superuser(void **state)
+{
+    int failed = set_up(state);
+    snprintf(conninfo, sizeof conninfo, "%s user=postgres", program_database());
+    return failed;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    sql("DROP SCHEMA " SCHEMA " CASCADE");
+    program_destroy(program);
+    return 0;
+}
+
+/* A missing right by the GRANT that gives it, and a missing schema by its name. */
+TEST_WITH(what_is_missing_is_named, set_up_superuser, tear_down)
+{
     struct error error;
     char role[600];
     sql("DROP ROLE IF EXISTS \"only reads\"; CREATE ROLE \"only reads\" LOGIN");
@@ -234,60 +251,40 @@ static void expect_schema(const char *as, const char *name, const char *schema)
 }
 
 /* It would put the value of a variable there. */
-static void pgbench_gets_no_colon(void **state)
+TEST(pgbench_gets_no_colon)
 {
-    (void)state;
     struct error error = {.text = ""};
     double per_s = 0;
     struct witness *witness = witness_create(conninfo, "Wit:nessed", &error);
     assert_non_null(witness);
     const struct pgbench_load load = {
-        .program = "pgbench", .strategy = "conditional", .folder = bed->folder};
+        .program = "pgbench", .strategy = "conditional", .folder = program->folder};
     assert_false(pgbench_run(&load, witness, &per_s, &error));
     assert_non_null(strstr(error.text, "colon"));
     witness_destroy(witness);
 }
 
 /* As a server finds them, also one that is to make them. */
-static void tables_of_an_older_server_are_found(void **state)
+TEST_WITH(tables_of_an_older_server_are_found, NULL, NULL)
 {
-    (void)state;
-    snprintf(conninfo, sizeof conninfo, "%s user=postgres", bed_database());
+    snprintf(conninfo, sizeof conninfo, "%s user=postgres", program_database());
     sql("DROP DATABASE IF EXISTS seckill_witness WITH (FORCE)");
     sql("CREATE DATABASE seckill_witness OWNER seckill");
-    snprintf(conninfo, sizeof conninfo, "%s dbname=seckill_witness", bed_database());
+    snprintf(conninfo, sizeof conninfo, "%s dbname=seckill_witness", program_database());
     expect_schema(conninfo, "seckill", "seckill");
     sql("CREATE TABLE public.seckill_schema (version integer)");
     expect_schema(conninfo, "seckill", "public");
     expect_schema(conninfo, "other", "other");
     sql("CREATE SCHEMA seckill; CREATE TABLE seckill.seckill_schema (version integer)");
     expect_schema(conninfo, "seckill", "seckill");
-    snprintf(conninfo, sizeof conninfo, "%s user=postgres", bed_database());
+    snprintf(conninfo, sizeof conninfo, "%s user=postgres", program_database());
     sql("DROP DATABASE seckill_witness WITH (FORCE)");
 }
 
-static int set_up(void **state)
+/* Whether the program at this path has the text in it. */
+static bool holds(const char *path, const char *text)
 {
-    (void)state;
-    bed = bed_create(0);
-    bed->options.schema = NAME;
-    snprintf(conninfo, sizeof conninfo, "%s", bed_database());
-    sql("DROP SCHEMA IF EXISTS " SCHEMA " CASCADE; CREATE SCHEMA " SCHEMA);
-    sql(tables);
-    return 0;
-}
-
-static int set_up_superuser(void **state)
-{
-    int failed = set_up(state);
-    snprintf(conninfo, sizeof conninfo, "%s user=postgres", bed_database());
-    return failed;
-}
-
-/* Whether the program's file has the text in it. */
-static bool holds(const char *program, const char *text)
-{
-    FILE *file = t_open(program);
+    FILE *file = t_open(path);
     assert_int_equal(fseek(file, 0, SEEK_END), 0);
     size_t size = (size_t)ftell(file);
     char *bytes = malloc(size);
@@ -302,9 +299,8 @@ static bool holds(const char *program, const char *text)
 
 /* The bench empties tables and switches log files. It is not installed, and what is cannot. What
  * the zoo writes it writes to tables of its own (loadtest/zoo), with the server's statements. */
-static void only_the_bench_changes_a_database(void **state)
+TEST_WITH(only_the_bench_changes_a_database, NULL, NULL)
 {
-    (void)state;
     static const char *const statements[] = {"TRUNCATE", "pg_switch_wal"};
     for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
         assert_true(holds(BENCH, statements[i]));
@@ -313,18 +309,17 @@ static void only_the_bench_changes_a_database(void **state)
 }
 
 /* PgBouncer lends its one session to the next client. */
-static void a_pooler_gets_its_session_back_as_it_was(void **state)
+TEST_WITH(a_pooler_gets_its_session_back_as_it_was, NULL, NULL)
 {
-    (void)state;
     struct error error = {.text = ""};
     char folder[128];
     char through[512];
 
     if (!pgbouncer_is_there())
         skip();
-    assert_int_equal(sscanf(bed_database(), "host=%127s", folder), 1);
+    assert_int_equal(sscanf(program_database(), "host=%127s", folder), 1);
     struct pgbouncer *bouncer = pgbouncer_start(folder, 1, false);
-    snprintf(through, sizeof through, "%s host=%s", bed_database(), pgbouncer_folder(bouncer));
+    snprintf(through, sizeof through, "%s host=%s", program_database(), pgbouncer_folder(bouncer));
     struct witness *witness = witness_create(through, "seckill", &error);
     assert_non_null(witness);
     PGconn *next = PQconnectdb(through);
@@ -339,18 +334,9 @@ static void a_pooler_gets_its_session_back_as_it_was(void **state)
     pgbouncer_stop(bouncer);
 }
 
-static int tear_down(void **state)
-{
-    (void)state;
-    sql("DROP SCHEMA " SCHEMA " CASCADE");
-    bed_destroy(bed);
-    return 0;
-}
-
 /* Orders that are to be paid, or were not: what is held is taken, of the stock and of the limit. */
-static void what_is_held_is_taken(void **state)
+TEST(what_is_held_is_taken)
 {
-    (void)state;
     sql("INSERT INTO product VALUES (41, 10, 3, 4, 5);"
         "INSERT INTO orders VALUES (41, 5, 1, 2, 1), (41, 5, 2, 5, 4), (41, 5, 3, 9, 5)");
     struct books audit = audited(41);
@@ -366,22 +352,4 @@ static void what_is_held_is_taken(void **state)
     assert_int_equal(audit.lost_updates, 4);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(only_rows_of_this_sale_count, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_held_is_taken, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(stock_in_buckets_counts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(oversold_and_lost, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_sale_that_is_begun_again_is_seen, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(duplicates_and_limits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_it_waits_for, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_audit_command, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_missing_is_named, set_up_superuser, tear_down),
-        cmocka_unit_test_setup_teardown(pgbench_gets_no_colon, set_up, tear_down),
-        cmocka_unit_test(tables_of_an_older_server_are_found),
-        cmocka_unit_test(only_the_bench_changes_a_database),
-        cmocka_unit_test(a_pooler_gets_its_session_back_as_it_was),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(set_up, tear_down)

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "http/lib/expect.h"
-#include "http/lib/stage.h"
+#include "http/lib/one_server.h"
 #include "lib/fixtures/crowd.h"
 
 #include <stdio.h>
@@ -15,18 +15,17 @@ enum { PATIENCE_US = 60000000, WAIT_US = 5000000, PUTS = 6 };
 #define LATE_US (t_patience_us() / 3)
 
 /* More PUTs than there are sessions for admin calls stand before one product's row. */
-static void puts_that_wait_hold_up_nothing_else(void **state)
+TEST(puts_that_wait_hold_up_nothing_else)
 {
     char id[37];
     char target[80];
     struct crowd *puts = crowd_create();
 
-    (void)state;
     server = server_start(NULL, NULL);
     put_product(server, 1, "{\"stock\": 5}");
     put_product(server, 2, "{\"stock\": 5}");
     buy(server, 2, 1, id);
-    struct witness *holder = stage_hold_product();
+    struct witness *holder = one_server_hold_product();
     for (int i = 0; i < PUTS; i++)
         crowd_add(puts, server, "PUT", "/products/1", NULL, "{\"stock\": 5}");
     crowd_send(puts);
@@ -57,12 +56,11 @@ static void puts_that_wait_hold_up_nothing_else(void **state)
 
 /* The one session for each kind of call stands before a locked table, and does so for longer than
  * what has queued behind it may wait. */
-static void a_queued_call_ends_at_its_deadline(void **state)
+TEST(a_queued_call_ends_at_its_deadline)
 {
     struct crowd *ahead = crowd_create();
     struct crowd *behind = crowd_create();
 
-    (void)state;
     server = server_start("--pg-sessions", "7", "--amqp", "");
     put_product(server, 1, "{\"stock\": 5}");
     witness_run(witness, "BEGIN");
@@ -85,12 +83,9 @@ static void a_queued_call_ends_at_its_deadline(void **state)
     server_stop(server);
 }
 
+TEST_EACH(NULL, one_server_clear)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        STAGE_TEST(puts_that_wait_hold_up_nothing_else),
-        STAGE_TEST(a_queued_call_ends_at_its_deadline),
-    };
-
-    return stage_run_bare("calls", tests, sizeof tests / sizeof *tests);
+    return one_server_run_bare("calls");
 }

@@ -5,14 +5,14 @@
 
 #include "base/clock.h"
 #include "http/lib/expect.h"
+#include "http/lib/one_server.h"
 #include "http/lib/raw.h"
-#include "http/lib/stage.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-static void pipelined_requests_are_answered_in_order(void **state)
+TEST(pipelined_requests_are_answered_in_order)
 {
     enum { REQUESTS = 100, BAD = 50 };
     static const char good[] = RAW_POST RAW_LENGTH "\r\n" RAW_BODY;
@@ -20,7 +20,6 @@ static void pipelined_requests_are_answered_in_order(void **state)
     char *text = raw_fill(first, good, REQUESTS - BAD - 1, "");
     struct http_client *client;
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 1000}");
     client = raw_send(server, text);
     free(first);
@@ -31,12 +30,11 @@ static void pipelined_requests_are_answered_in_order(void **state)
     assert_int_equal(witness_sale(witness, 1).orders, REQUESTS - 1);
 }
 
-static void a_request_may_come_byte_by_byte(void **state)
+TEST(a_request_may_come_byte_by_byte)
 {
     static const char request[] = RAW_POST RAW_LENGTH "\r\n" RAW_BODY;
     struct http_client *client = raw_send(server, "");
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 100}");
     for (size_t i = 0; i < sizeof request - 1; i++)
         assert_true(http_client_send(client, request + i, 1, raw_patience()));
@@ -45,13 +43,12 @@ static void a_request_may_come_byte_by_byte(void **state)
 }
 
 /* The server sees the request and the end of what the client sends in one go. */
-static void a_client_that_has_finished_sending_is_answered(void **state)
+TEST(a_client_that_has_finished_sending_is_answered)
 {
     enum { CLIENTS = 20 };
     static const char request[] = RAW_POST RAW_LENGTH "\r\n" RAW_BODY;
     struct http_client *clients[CLIENTS];
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 100}");
     server_pause(server);
     for (int i = 0; i < CLIENTS; i++) {
@@ -66,14 +63,13 @@ static void a_client_that_has_finished_sending_is_answered(void **state)
 }
 
 /* --idle-timeout-s, after a reply and before the first request; not sooner. */
-static void an_idle_connection_is_closed_in_its_time(void **state)
+TEST(an_idle_connection_is_closed_in_its_time)
 {
     enum { IDLE_US = 1000000 };
     struct server *impatient = server_start("--idle-timeout-s", "1", NULL);
     int64_t from_us = clock_mono_us();
     struct http_client *clients[] = {raw_send(impatient, RAW_GET "\r\n"), raw_send(impatient, "")};
 
-    (void)state;
     assert_int_equal(raw_status(clients[0]), 200);
     for (size_t i = 0; i < sizeof clients / sizeof *clients; i++) {
         assert_int_equal(raw_status(clients[i]), 0);
@@ -92,14 +88,13 @@ static void wait_until_quiet(void)
         assert_true(clock_mono_us() < until_us);
 }
 
-static void a_client_that_vanishes_harms_nobody(void **state)
+TEST(a_client_that_vanishes_harms_nobody)
 {
     static const char *const requests[] = {RAW_POST RAW_LENGTH "\r\n" RAW_BODY,
                                            RAW_POST RAW_LENGTH "\r\n{", "POST /ord",
                                            RAW_GET "\r\n"};
     const struct linger reset = {.l_onoff = 1, .l_linger = 0};
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 1000}");
     for (int i = 0; i < 100; i++) {
         const char *request = requests[i % 4];
@@ -114,7 +109,7 @@ static void a_client_that_vanishes_harms_nobody(void **state)
 
 /* Each of these would stay for as long as an idle connection may, and the last does while nothing
  * comes from it. The byte that ends its silence comes after the first of them is closed. */
-static void an_unfinished_request_is_dropped_in_time(void **state)
+TEST(an_unfinished_request_is_dropped_in_time)
 {
     static const char *const texts[] = {
         RAW_POST RAW_LENGTH "\r\n{", RAW_POST, "GET /hea", "\x16\x03\x01", RAW_GET "\r\nGET", ""};
@@ -122,7 +117,6 @@ static void an_unfinished_request_is_dropped_in_time(void **state)
     struct http_client *clients[CLIENTS];
     int64_t began_us = clock_mono_us();
 
-    (void)state;
     for (int i = 0; i < CLIENTS; i++)
         clients[i] = raw_send(server, texts[i]);
     for (int i = 0; i < CLIENTS; i++) {
@@ -141,7 +135,7 @@ static void an_unfinished_request_is_dropped_in_time(void **state)
 
 /* Its last bytes and its end come together, before, in and after a request. It does not close the
  * connection, so that its slot is the server's to give up. */
-static void a_client_that_is_gone_gives_up_its_connection(void **state)
+TEST(a_client_that_is_gone_gives_up_its_connection)
 {
     static const struct {
         const char *text;
@@ -161,7 +155,6 @@ static void a_client_that_is_gone_gives_up_its_connection(void **state)
     enum { CASES = sizeof cases / sizeof *cases };
     struct http_client *clients[CASES];
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 100}");
     server_pause(server);
     for (int i = 0; i < CASES; i++) {
@@ -181,13 +174,12 @@ static void a_client_that_is_gone_gives_up_its_connection(void **state)
 }
 
 /* More than libmicrohttpd reads at once, then the end. */
-static void a_long_row_of_requests_is_served_after_its_client_has_finished(void **state)
+TEST(a_long_row_of_requests_is_served_after_its_client_has_finished)
 {
     enum { REQUESTS = 2000 };
     char *text = raw_fill("", RAW_GET "\r\n", REQUESTS, "");
     struct http_client *client = raw_send(server, text);
 
-    (void)state;
     http_client_finish_sending(client);
     for (int i = 0; i < REQUESTS; i++)
         assert_int_equal(raw_status(client), 200);
@@ -198,16 +190,5 @@ static void a_long_row_of_requests_is_served_after_its_client_has_finished(void 
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pipelined_requests_are_answered_in_order),
-        cmocka_unit_test(a_request_may_come_byte_by_byte),
-        cmocka_unit_test(a_client_that_has_finished_sending_is_answered),
-        cmocka_unit_test(an_idle_connection_is_closed_in_its_time),
-        cmocka_unit_test(a_client_that_vanishes_harms_nobody),
-        cmocka_unit_test(an_unfinished_request_is_dropped_in_time),
-        cmocka_unit_test(a_client_that_is_gone_gives_up_its_connection),
-        cmocka_unit_test(a_long_row_of_requests_is_served_after_its_client_has_finished),
-    };
-
-    return stage_run("clients", tests, sizeof tests / sizeof *tests);
+    return one_server_run("clients");
 }

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "http/lib/expect.h"
-#include "http/lib/stage.h"
+#include "http/lib/one_server.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -83,12 +83,11 @@ static struct tally order_all(int count, const char *strategy)
     return read_all(count);
 }
 
-static void exactly_so_many_at_once_are_answered(void **state)
+TEST(exactly_so_many_at_once_are_answered)
 {
     static const int counts[] = {127, 128, 129, 255, 256, 257, 384, 512, MOST};
     server = server_start(NULL, NULL);
 
-    (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         put_product(server, 1, "{\"stock\": 1000000}");
         open_all(counts[i]);
@@ -101,13 +100,12 @@ static void exactly_so_many_at_once_are_answered(void **state)
 }
 
 /* Requests that wait for nothing, so that all of them are ready in one pass of the loop. */
-static void answers_from_memory_do_not_stall(void **state)
+TEST(answers_from_memory_do_not_stall)
 {
     static const char request[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
     static const int counts[] = {128, 256, 384, 512};
     server = server_start(NULL, NULL);
 
-    (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         open_all(counts[i]);
         for (int round = 0; round < 20; round++) {
@@ -150,13 +148,12 @@ static void burst(void)
     wait_for_no_connections();
 }
 
-static void after_a_burst_everything_is_back(void **state)
+TEST(after_a_burst_everything_is_back)
 {
     server = server_start(NULL, NULL);
     int descriptors;
     int64_t kib;
 
-    (void)state;
     burst();
     descriptors = server_descriptors(server);
     kib = server_resident_kib(server);
@@ -173,15 +170,14 @@ static void after_a_burst_everything_is_back(void **state)
     server_stop(server);
 }
 
-static void twice_the_queue_is_answered(void **state)
+TEST(twice_the_queue_is_answered)
 {
     server = server_start("--queue-capacity", "500", "--work-ms", "20", NULL);
     struct tally tally;
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 10}");
     open_all(2 * CAPACITY);
-    struct witness *holder = stage_hold_product();
+    struct witness *holder = one_server_hold_product();
     send_all(2 * CAPACITY, "pessimistic");
     int64_t until_us = patience();
     while (server_accepted(server) < INT64_C(2) * CAPACITY)
@@ -207,19 +203,18 @@ static bool any_answered(int count)
 
 /* The loop is kept busy for 30 ms when it refuses the first order, so the reply is held back for
  * 0.21 s after that. A machine that is as slow as that gets several attempts. */
-static void health_is_answered_while_refusals_are_held_back(void **state)
+TEST(health_is_answered_while_refusals_are_held_back)
 {
     enum { BUYERS = 12, ATTEMPTS = 20 };
     bool before = false;
 
-    (void)state;
     for (int i = 0; i < ATTEMPTS && !before; i++) {
         server_use_failpoints("http.refused=pause:30");
         server = server_start("--queue-capacity", "4", NULL);
         server_use_failpoints(NULL);
         put_product(server, 1, "{\"stock\": 1000000}");
         open_all(BUYERS + 1);
-        struct witness *holder = stage_hold_product();
+        struct witness *holder = one_server_hold_product();
         send_all(BUYERS, "pessimistic");
         for (int k = 0; k < 2; k++) {
             struct http_reply reply;
@@ -239,13 +234,12 @@ static void health_is_answered_while_refusals_are_held_back(void **state)
 }
 
 /* More than --max-connections wait to be accepted, and are served when others leave. */
-static void connections_beyond_the_limit_wait(void **state)
+TEST(connections_beyond_the_limit_wait)
 {
     enum { LIMIT = 16, BEYOND = 24 };
     server = server_start("--max-connections", "16", NULL);
     struct http_reply reply;
 
-    (void)state;
     open_all(LIMIT + BEYOND);
     for (int i = 0; i < LIMIT + BEYOND; i++) {
         assert_int_equal(
@@ -258,17 +252,10 @@ static void connections_beyond_the_limit_wait(void **state)
     server_stop(server);
 }
 
+TEST_EACH(NULL, one_server_clear)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        STAGE_TEST(exactly_so_many_at_once_are_answered),
-        STAGE_TEST(answers_from_memory_do_not_stall),
-        STAGE_TEST(after_a_burst_everything_is_back),
-        STAGE_TEST(twice_the_queue_is_answered),
-        STAGE_TEST(health_is_answered_while_refusals_are_held_back),
-        STAGE_TEST(connections_beyond_the_limit_wait),
-    };
-
     t_raise_files();
-    return stage_run_bare("crowd", tests, sizeof tests / sizeof *tests);
+    return one_server_run_bare("crowd");
 }

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "http/lib/expect.h"
+#include "http/lib/one_server.h"
 #include "http/lib/raw.h"
-#include "http/lib/stage.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -130,11 +130,10 @@ static void wait_for_listeners(int64_t count)
         assert_true(clock_mono_us() < until_us);
 }
 
-static void a_head_is_no_listener(void **state)
+TEST(a_head_is_no_listener)
 {
     struct http_reply reply;
 
-    (void)state;
     server = server_start(NULL, NULL);
     struct http_client *client = raw_send(server, "HEAD /events HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_int_equal(http_client_read(client, true, raw_patience(), &reply), HTTP_REPLY);
@@ -160,11 +159,10 @@ static void buy_one(int64_t product, int64_t user)
     buy(server, product, user, id);
 }
 
-static void what_is_for_sale_is_told_and_then_what_changes(void **state)
+TEST(what_is_for_sale_is_told_and_then_what_changes)
 {
     struct listener one, two;
 
-    (void)state;
     server = server_start(NULL);
     put_product(server, 1, "{\"stock\": 10, \"name\": \"a\\nb\"}");
     put_product(server, 2, "{\"stock\": 20}");
@@ -200,12 +198,11 @@ static void what_is_for_sale_is_told_and_then_what_changes(void **state)
     server_stop(server);
 }
 
-static void all_cost_one_look_and_nobody_none(void **state)
+TEST(all_cost_one_look_and_nobody_none)
 {
     enum { LISTENERS = 12 };
     struct listener listeners[LISTENERS];
 
-    (void)state;
     server = server_start(NULL);
     put_product(server, 1, "{\"stock\": 10}");
     for (int i = 0; i < LISTENERS; i++) {
@@ -238,13 +235,12 @@ static void all_cost_one_look_and_nobody_none(void **state)
 }
 
 /* A quarter of the connections; the rest stay free for buyers. */
-static void there_are_only_so_many(void **state)
+TEST(there_are_only_so_many)
 {
     enum { MOST = 4 };
     struct listener listeners[MOST], late;
     struct http_reply reply;
 
-    (void)state;
     server = server_start("--max-connections", "16", NULL);
     put_product(server, 1, "{\"stock\": 10}");
     for (int i = 0; i < MOST; i++) {
@@ -266,9 +262,8 @@ static void there_are_only_so_many(void **state)
     server_stop(server);
 }
 
-static void what_it_does_not_take_is_refused(void **state)
+TEST(what_it_does_not_take_is_refused)
 {
-    (void)state;
     server = server_start(NULL);
     expect_problem(server, 400, "invalid_field", "after", "GET", "/events?after=1", NULL, NULL);
     expect_status(server, 405, "POST", "/events", NULL, "{}");
@@ -283,12 +278,11 @@ static void fill(void)
                   "{\"first_id\": 1, \"count\": 1000, \"stock\": 1000}");
 }
 
-static void a_drain_ends_them_and_waits_for_none(void **state)
+TEST(a_drain_ends_them_and_waits_for_none)
 {
     struct listener good, deaf;
     int64_t began_us;
 
-    (void)state;
     server = server_start(NULL);
     fill();
     listen_to(&deaf); /* never reads */
@@ -307,12 +301,11 @@ static void a_drain_ends_them_and_waits_for_none(void **state)
 }
 
 /* It is dropped, and meanwhile nobody misses anything for its sake. */
-static void who_does_not_read_is_dropped(void **state)
+TEST(who_does_not_read_is_dropped)
 {
     struct listener good, deaf;
     int64_t until_us = raw_patience(), round = 0;
 
-    (void)state;
     server = server_start(NULL);
     fill();
     listen_to(&deaf);
@@ -335,11 +328,10 @@ static void who_does_not_read_is_dropped(void **state)
 }
 
 /* The streams end; who asks again is told again, once it can be. */
-static void without_postgresql_they_end(void **state)
+TEST(without_postgresql_they_end)
 {
     struct listener listener;
 
-    (void)state;
     server = server_start(NULL);
     put_product(server, 1, "{\"stock\": 10}");
     listen_to(&listener);
@@ -355,11 +347,10 @@ static void without_postgresql_they_end(void **state)
     server_stop(server);
 }
 
-static void silence_is_broken_by_a_comment(void **state)
+TEST(silence_is_broken_by_a_comment)
 {
     struct listener listener;
 
-    (void)state;
     server = server_start(NULL);
     put_product(server, 1, "{\"stock\": 10}");
     listen_to(&listener);
@@ -370,19 +361,9 @@ static void silence_is_broken_by_a_comment(void **state)
     server_stop(server);
 }
 
+TEST_EACH(NULL, one_server_clear)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        STAGE_TEST(what_is_for_sale_is_told_and_then_what_changes),
-        STAGE_TEST(all_cost_one_look_and_nobody_none),
-        STAGE_TEST(there_are_only_so_many),
-        STAGE_TEST(a_head_is_no_listener),
-        STAGE_TEST(what_it_does_not_take_is_refused),
-        STAGE_TEST(a_drain_ends_them_and_waits_for_none),
-        STAGE_TEST(who_does_not_read_is_dropped),
-        STAGE_TEST(without_postgresql_they_end),
-        STAGE_TEST(silence_is_broken_by_a_comment),
-    };
-
-    return stage_run_bare("events", tests, sizeof tests / sizeof *tests);
+    return one_server_run_bare("events");
 }

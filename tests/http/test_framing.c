@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "http/lib/expect.h"
+#include "http/lib/one_server.h"
 #include "http/lib/raw.h"
-#include "http/lib/stage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void expect_alive(void)
 }
 
 /* Requests that can be read in two ways, or in none: 400 (or what `other` says), and the end. */
-static void broken_framing_is_refused_and_closes(void **state)
+TEST(broken_framing_is_refused_and_closes)
 {
     static const struct {
         const char *request;
@@ -48,7 +48,6 @@ static void broken_framing_is_refused_and_closes(void **state)
         {"GET /healthz FOO/1.1\r\nHost: x\r\n\r\n", 0},
     };
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 100}");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct http_client *client = raw_send(server, cases[i].request);
@@ -68,7 +67,7 @@ static void broken_framing_is_refused_and_closes(void **state)
 }
 
 /* Where libmicrohttpd would answer by itself: 0.9.75 with two heads. */
-static void a_refusal_is_one_answer_of_the_server(void **state)
+TEST(a_refusal_is_one_answer_of_the_server)
 {
     static const struct {
         const char *request;
@@ -83,7 +82,6 @@ static void a_refusal_is_one_answer_of_the_server(void **state)
         {RAW_POST "Content-Length: 28 \r\nContent-Length: 5\r\n\r\n" RAW_BODY, "Content-Length"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct http_client *client = raw_send(server, cases[i].request);
         struct http_reply reply;
@@ -97,7 +95,7 @@ static void a_refusal_is_one_answer_of_the_server(void **state)
     }
 }
 
-static void blanks_around_a_value_are_no_part_of_it(void **state)
+TEST(blanks_around_a_value_are_no_part_of_it)
 {
     static const char *const requests[] = {
         RAW_POST "Content-Length:28\r\n\r\n" RAW_BODY,
@@ -106,7 +104,6 @@ static void blanks_around_a_value_are_no_part_of_it(void **state)
         ("POST /orders HTTP/1.1\r\nContent-Length: 28 \r\nHost: \t x \r\n\r\n" RAW_BODY),
     };
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 100}");
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         char *text = raw_fill(requests[i], RAW_GET "\r\n", 1, "");
@@ -119,7 +116,7 @@ static void blanks_around_a_value_are_no_part_of_it(void **state)
     }
 }
 
-static void a_target_may_be_absolute_or_a_star(void **state)
+TEST(a_target_may_be_absolute_or_a_star)
 {
     static const struct {
         const char *request;
@@ -134,7 +131,6 @@ static void a_target_may_be_absolute_or_a_star(void **state)
         {"GET http://x/products/1/audit HTTP/1.1\r\nHost: localhost\r\n\r\n", 403},
     };
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 100}");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct http_client *client = raw_send(server, cases[i].request);
@@ -150,12 +146,11 @@ static void a_target_may_be_absolute_or_a_star(void **state)
     }
 }
 
-static void a_compressed_body_is_415(void **state)
+TEST(a_compressed_body_is_415)
 {
     static const char gzip[] = "Content-Encoding: gzip\r\n";
     struct http_reply reply;
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 100}");
     reply = expect(server, 415, "POST", "/orders", gzip, "\x1f\x8b\x08");
     assert_problem(&reply, 415, "encoded_body", "Content-Encoding");
@@ -167,7 +162,7 @@ static void a_compressed_body_is_415(void **state)
 }
 
 /* Whose chunks end where is told differently by different readers: nobody's are read. */
-static void chunks_are_refused_and_nothing_behind_them_is_read(void **state)
+TEST(chunks_are_refused_and_nothing_behind_them_is_read)
 {
     static const char *const heads[] = {
         RAW_POST "Transfer-Encoding: chunked\r\n\r\n",
@@ -183,7 +178,6 @@ static void chunks_are_refused_and_nothing_behind_them_is_read(void **state)
         "",
     };
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 100}");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         for (size_t k = 0; k < sizeof bodies / sizeof *bodies; k++) {
@@ -204,12 +198,11 @@ static void chunks_are_refused_and_nothing_behind_them_is_read(void **state)
 }
 
 /* By the server or, 1.0, by libmicrohttpd. */
-static void other_transfer_codings_are_refused(void **state)
+TEST(other_transfer_codings_are_refused)
 {
     static const char *const values[] = {"xchunked", "gzip, chunked", "identity",
                                          "chunked\r\nTransfer-Encoding: chunked"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         char *head = raw_fill(RAW_POST "Transfer-Encoding: ", values[i], 1, "\r\n\r\n");
         char *text = raw_fill(head, "0\r\n\r\n" RAW_GET "\r\n", 1, "");
@@ -224,7 +217,7 @@ static void other_transfer_codings_are_refused(void **state)
     }
 }
 
-static void a_long_body_is_refused_before_it_comes(void **state)
+TEST(a_long_body_is_refused_before_it_comes)
 {
     static const char *const requests[] = {
         RAW_POST "Content-Length: 16385\r\n\r\n",
@@ -233,7 +226,6 @@ static void a_long_body_is_refused_before_it_comes(void **state)
         RAW_GET "Content-Length: 16385\r\n\r\n",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         struct http_client *client = raw_send(server, requests[i]);
 
@@ -243,12 +235,11 @@ static void a_long_body_is_refused_before_it_comes(void **state)
     }
 }
 
-static void expect_continue_is_answered(void **state)
+TEST(expect_continue_is_answered)
 {
     static const char head[] = RAW_POST RAW_LENGTH "Expect: 100-continue\r\n\r\n";
     struct http_client *client;
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 100}");
     client = raw_send(server, head);
     assert_int_equal(raw_status(client), 100);
@@ -269,9 +260,8 @@ static int status_of_long(const char *before, int count, const char *after)
     return status;
 }
 
-static void long_targets_and_headers_are_414_and_431(void **state)
+TEST(long_targets_and_headers_are_414_and_431)
 {
-    (void)state;
     assert_int_equal(status_of_long("GET /healthz HTTP/1.1\r\nHost: x\r\nA: ", 9000, "\r\n\r\n"),
                      200);
     assert_int_equal(status_of_long("GET /healthz HTTP/1.1\r\nHost: x\r\nA: ", 16000, "\r\n\r\n"),
@@ -284,7 +274,7 @@ static void long_targets_and_headers_are_414_and_431(void **state)
     expect_alive();
 }
 
-static void a_refused_request_leaves_its_connection_usable(void **state)
+TEST(a_refused_request_leaves_its_connection_usable)
 {
     static const char requests[] =
         "POST /nope HTTP/1.1\r\nHost: x\r\n" RAW_LENGTH "\r\n" RAW_BODY
@@ -293,7 +283,6 @@ static void a_refused_request_leaves_its_connection_usable(void **state)
     static const int statuses[] = {404, 405, 200, 200};
     struct http_client *client = raw_send(server, requests);
 
-    (void)state;
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
         assert_int_equal(raw_status(client), statuses[i]);
     http_client_close(client);
@@ -301,19 +290,5 @@ static void a_refused_request_leaves_its_connection_usable(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(broken_framing_is_refused_and_closes),
-        cmocka_unit_test(a_refusal_is_one_answer_of_the_server),
-        cmocka_unit_test(blanks_around_a_value_are_no_part_of_it),
-        cmocka_unit_test(a_target_may_be_absolute_or_a_star),
-        cmocka_unit_test(a_compressed_body_is_415),
-        cmocka_unit_test(chunks_are_refused_and_nothing_behind_them_is_read),
-        cmocka_unit_test(other_transfer_codings_are_refused),
-        cmocka_unit_test(a_long_body_is_refused_before_it_comes),
-        cmocka_unit_test(expect_continue_is_answered),
-        cmocka_unit_test(long_targets_and_headers_are_414_and_431),
-        cmocka_unit_test(a_refused_request_leaves_its_connection_usable),
-    };
-
-    return stage_run("framing", tests, sizeof tests / sizeof *tests);
+    return one_server_run("framing");
 }

@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "http/lib/expect.h"
+#include "http/lib/one_server.h"
 #include "http/lib/raw.h"
-#include "http/lib/stage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,9 +117,8 @@ static int64_t sweep_kind(const struct kind *kind)
     return sold;
 }
 
-static void a_head_of_any_length_is_refused_or_answered(void **state)
+TEST(a_head_of_any_length_is_refused_or_answered)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         put_product(server, 1, "{\"stock\": 1000000}");
         int64_t sold = sweep_kind(&kinds[i]);
@@ -165,11 +164,10 @@ static void send_ahead(const struct kind *kind, int n, const char *rest)
 }
 
 /* Bytes sent ahead after the head has been read take all the memory that reading may take. */
-static void what_is_sent_ahead_leaves_room_for_the_reply(void **state)
+TEST(what_is_sent_ahead_leaves_room_for_the_reply)
 {
     char *ahead = raw_fill(RAW_BODY, RAW_GET "\r\n", AHEAD_BYTES / 36, "");
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 1000000}");
     for (size_t i = 0; i + 1 < sizeof kinds / sizeof *kinds; i++) {
         int most = largest(&kinds[i]);
@@ -213,12 +211,11 @@ static void expect_line_refused(const char *before, char c, const char *after)
         fail_msg("%d for \"%s\", a character of code %d in it", status, before, c);
 }
 
-static void a_character_that_hides_others_is_refused(void **state)
+TEST(a_character_that_hides_others_is_refused)
 {
     static const char keyed[] = RAW_POST RAW_LENGTH "Idempotency-Key: k";
     static const char rest[] = "one\r\n\r\n" RAW_BODY RAW_GET "\r\n";
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 100}");
     expect_refused(keyed, "\0", 1, rest);
     expect_refused(keyed, "\0", 1, "two\r\n\r\n" RAW_BODY);
@@ -249,7 +246,7 @@ static void a_character_that_hides_others_is_refused(void **state)
 }
 
 /* White space around a value is none of it, a tab in it and what is not ASCII are allowed. */
-static void what_may_stand_in_a_head_is_served(void **state)
+TEST(what_may_stand_in_a_head_is_served)
 {
     static const struct {
         const char *head;
@@ -263,7 +260,6 @@ static void what_may_stand_in_a_head_is_served(void **state)
         {"POST /orders HTTP/1.0\r\n" RAW_LENGTH, 201},
     };
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 100}");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = raw_fill(cases[i].head, "\r\n", 1, RAW_BODY);
@@ -278,14 +274,13 @@ static void what_may_stand_in_a_head_is_served(void **state)
 }
 
 /* 0.9.75 would keep this one without an answer. */
-static void a_target_of_too_many_parameters_is_refused_at_once(void **state)
+TEST(a_target_of_too_many_parameters_is_refused_at_once)
 {
     int64_t before = server_metric(server, "seckill_http_responses_total", "status=\"414\"");
     char *crowded = raw_fill("GET /healthz?", "a&", 1500, " HTTP/1.1\r\nHost: x\r\n\r\n");
     struct http_client *client = raw_send(server, crowded);
     struct http_reply reply;
 
-    (void)state;
     assert_int_equal(http_client_read(client, false, raw_patience(), &reply), HTTP_REPLY);
     assert_problem(&reply, 414, "invalid_header", NULL);
     assert_false(reply.keeps_alive);
@@ -298,13 +293,12 @@ static void a_target_of_too_many_parameters_is_refused_at_once(void **state)
 }
 
 /* libmicrohttpd 1.0.1 crashed where the last thing of a long head was such a parameter. */
-static void a_long_head_without_fields_is_refused(void **state)
+TEST(a_long_head_without_fields_is_refused)
 {
     static const char *const ends[] = {" /?a HTTP/1.0\r\n\r\nahead",
                                        " /?a&a&a=& HTTP/1.0\r\n\r\nahead",
                                        " / HTTP/1.0\r\n\r\nahead"};
 
-    (void)state;
     for (int n = 5000; n < 17000; n += 120) {
         char *text = raw_fill("", "A", n, ends[n / 120 % 3]);
         struct http_client *client = raw_send(server, text);
@@ -322,14 +316,5 @@ static void a_long_head_without_fields_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_head_of_any_length_is_refused_or_answered),
-        cmocka_unit_test(what_is_sent_ahead_leaves_room_for_the_reply),
-        cmocka_unit_test(a_character_that_hides_others_is_refused),
-        cmocka_unit_test(what_may_stand_in_a_head_is_served),
-        cmocka_unit_test(a_target_of_too_many_parameters_is_refused_at_once),
-        cmocka_unit_test(a_long_head_without_fields_is_refused),
-    };
-
-    return stage_run("heads", tests, sizeof tests / sizeof *tests);
+    return one_server_run("heads");
 }

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "http/lib/expect.h"
+#include "http/lib/one_server.h"
 #include "http/lib/raw.h"
-#include "http/lib/stage.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -61,12 +61,11 @@ static int64_t metric_over(struct http_client *client, const char *name)
 
 /* Every connection of a round may be gone before the server looks again: then nothing but its own
  * memory of the limit tells it to accept. */
-static void a_server_that_was_full_serves_the_next_request(void **state)
+TEST(a_server_that_was_full_serves_the_next_request)
 {
     enum { ROUNDS = 1000 };
     struct http_client *clients[LIMIT + BEYOND];
 
-    (void)state;
     server = server_start("--max-connections", "16", NULL);
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < LIMIT + BEYOND; i++)
@@ -82,11 +81,10 @@ static void a_server_that_was_full_serves_the_next_request(void **state)
 }
 
 /* All are held, and go at once: paused, the server sees their ends together. */
-static void those_beyond_the_limit_wait_and_are_counted(void **state)
+TEST(those_beyond_the_limit_wait_and_are_counted)
 {
     struct http_client *clients[LIMIT + BEYOND];
 
-    (void)state;
     server = server_start("--max-connections", "16", NULL);
     for (int round = 1; round <= 3; round++) {
         for (int i = 0; i < LIMIT; i++) {
@@ -138,11 +136,10 @@ static struct http_client *begin_without_descriptors(struct http_client *kept)
     return late;
 }
 
-static void a_server_without_descriptors_serves_when_it_has_them(void **state)
+TEST(a_server_without_descriptors_serves_when_it_has_them)
 {
     struct http_reply reply;
 
-    (void)state;
     server = server_start(NULL, NULL);
     struct http_client *kept = open_client();
     assert_int_equal(get(kept, SERVER_PATIENCE_US), HTTP_REPLY);
@@ -161,12 +158,11 @@ static void a_server_without_descriptors_serves_when_it_has_them(void **state)
 
 /* With no connection open there is nothing that would end and make room: it must look again, but
  * not all the time. How often it has is counted, however much of the time the machine is its. */
-static void a_server_without_descriptors_does_not_spin(void **state)
+TEST(a_server_without_descriptors_does_not_spin)
 {
     enum { PAUSE_US = 100000 };
     struct http_reply reply;
 
-    (void)state;
     server = server_start(NULL, NULL);
     rlim_t enough = (rlim_t)sysconf(_SC_OPEN_MAX);
     allow_descriptors(NONE_LEFT);
@@ -183,11 +179,10 @@ static void a_server_without_descriptors_does_not_spin(void **state)
     server_stop(server);
 }
 
-static void a_full_server_drains(void **state)
+TEST(a_full_server_drains)
 {
     struct http_client *clients[LIMIT + BEYOND];
 
-    (void)state;
     server = server_start("--max-connections", "16", NULL);
     for (int i = 0; i < LIMIT; i++) {
         clients[i] = open_client();
@@ -203,15 +198,9 @@ static void a_full_server_drains(void **state)
     }
 }
 
+TEST_EACH(NULL, one_server_clear)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        STAGE_TEST(a_server_that_was_full_serves_the_next_request),
-        STAGE_TEST(those_beyond_the_limit_wait_and_are_counted),
-        STAGE_TEST(a_server_without_descriptors_serves_when_it_has_them),
-        STAGE_TEST(a_server_without_descriptors_does_not_spin),
-        STAGE_TEST(a_full_server_drains),
-    };
-
-    return stage_run_bare("limit", tests, sizeof tests / sizeof *tests);
+    return one_server_run_bare("limit");
 }

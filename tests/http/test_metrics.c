@@ -3,7 +3,7 @@
 #include "lib/t.h"
 
 #include "http/lib/expect.h"
-#include "http/lib/stage.h"
+#include "http/lib/one_server.h"
 #include "lib/fixtures/crowd.h"
 #include "lib/fixtures/shop.h"
 
@@ -19,8 +19,8 @@ enum { DEMO_MOST_BYTES = 60 * 1000, ALL_MOST_BYTES = 4 * DEMO_MOST_BYTES, TEXT_M
 enum { NO_PROMTOOL = 127 };
 
 /* Those of scripts/demo.sh. */
-static const char *const demo[] = {"none",       "local-lock",  "pessimistic",
-                                   "optimistic", "conditional", "redis-queue"};
+static const char *const demo[] = {"none",        "local-lock",  "pessimistic",
+                                   "conditional", "redis-token", "redis-queue"};
 enum { DEMO = sizeof demo / sizeof *demo };
 
 static void read_page(struct server *from, char text[TEXT_MAX])
@@ -88,12 +88,11 @@ static bool shows(const char *text, const char *series)
     return strstr(text, series) != NULL;
 }
 
-static void promtool_finds_nothing(void **state)
+TEST(promtool_finds_nothing)
 {
     static char text[TEXT_MAX];
     struct server *fresh = server_start(NULL);
 
-    (void)state;
     read_page(fresh, text);
     expect_promtool_has_nothing_to_say(text);
     for (int i = 0; i < DEMO; i++)
@@ -103,12 +102,11 @@ static void promtool_finds_nothing(void **state)
     server_stop(fresh);
 }
 
-static void what_is_used_is_shown(void **state)
+TEST(what_is_used_is_shown)
 {
     static char text[TEXT_MAX];
     struct server *fresh = server_start(NULL);
 
-    (void)state;
     read_page(fresh, text);
     /* Costs may be shown: redis-stock's writer has some even before an order. */
     assert_false(shows(text, "seckill_orders_total"));
@@ -143,7 +141,7 @@ static void what_is_used_is_shown(void **state)
     server_stop(fresh);
 }
 
-static void the_process_and_its_backends_are_told_of(void **state)
+TEST(the_process_and_its_backends_are_told_of)
 {
     static char text[TEXT_MAX];
     static const char *const series[] = {
@@ -162,7 +160,6 @@ static void the_process_and_its_backends_are_told_of(void **state)
         "\nprocess_start_time_seconds ",
     };
 
-    (void)state;
     struct server *fresh = server_start(NULL);
     read_page(fresh, text);
     for (size_t i = 0; i < sizeof series / sizeof *series; i++)
@@ -174,12 +171,11 @@ static void the_process_and_its_backends_are_told_of(void **state)
     server_stop(fresh);
 }
 
-static void it_needs_no_postgresql(void **state)
+TEST(it_needs_no_postgresql)
 {
     static char text[TEXT_MAX];
     struct server *lost = server_start("--database", "host=/nowhere", "--log-level", "error");
 
-    (void)state;
     read_page(lost, text);
     assert_true(shows(text, "\nseckill_backend_up{backend=\"postgresql\"} 0\n"));
     assert_true(shows(text, "\nseckill_postgresql_sessions "));
@@ -187,11 +183,10 @@ static void it_needs_no_postgresql(void **state)
 }
 
 /* While one page is being made the loop serves everybody else, and then sends it. */
-static void nobody_waits_for_it(void **state)
+TEST(nobody_waits_for_it)
 {
     struct crowd *crowd = crowd_create();
 
-    (void)state;
     server_use_failpoints("metrics.render=hold");
     struct server *held = server_start(NULL);
     server_use_failpoints(NULL);
@@ -207,15 +202,9 @@ static void nobody_waits_for_it(void **state)
     server_stop(held);
 }
 
+TEST_EACH(NULL, server_teardown)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(promtool_finds_nothing, server_teardown),
-        cmocka_unit_test_teardown(what_is_used_is_shown, server_teardown),
-        cmocka_unit_test_teardown(the_process_and_its_backends_are_told_of, server_teardown),
-        cmocka_unit_test_teardown(it_needs_no_postgresql, server_teardown),
-        cmocka_unit_test_teardown(nobody_waits_for_it, server_teardown),
-    };
-
-    return stage_run_bare("metrics", tests, sizeof tests / sizeof *tests);
+    return one_server_run_bare("metrics");
 }

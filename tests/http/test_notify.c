@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "http/lib/expect.h"
-#include "http/lib/stage.h"
+#include "http/lib/one_server.h"
 #include "lib/stack.h"
 
 #include <poll.h>
@@ -65,7 +65,7 @@ static int leave(void **state)
     manager = -1;
     if (*name == '/')
         unlink(name);
-    return stage_clear(state);
+    return one_server_clear(state);
 }
 
 static void stop(void)
@@ -76,9 +76,8 @@ static void stop(void)
     expect_told_nothing_more();
 }
 
-static void a_start_and_a_stop_are_told(void **state)
+TEST(a_start_and_a_stop_are_told)
 {
-    (void)state;
     manage("/tmp/seckill-test-notify");
     server = server_start(NULL, NULL);
     expect_told("READY=1\nSTATUS=ready for orders");
@@ -86,9 +85,8 @@ static void a_start_and_a_stop_are_told(void **state)
     stop();
 }
 
-static void a_name_without_a_file_will_do(void **state)
+TEST(a_name_without_a_file_will_do)
 {
-    (void)state;
     manage("@seckill-test-notify");
     server = server_start(NULL, NULL);
     expect_told("READY=1");
@@ -96,17 +94,16 @@ static void a_name_without_a_file_will_do(void **state)
 }
 
 /* READY lets the service manager go on, in a rolling restart to the next server. */
-static void it_is_ready_when_it_can_sell(void **state)
+TEST(it_is_ready_when_it_can_sell)
 {
     char folder[] = "/tmp/seckill-test-notify.XXXXXX";
     char link[64];
     char target[512];
     char *sockets = stack_socket_folder();
 
-    (void)state;
     manage("/tmp/seckill-test-notify");
     assert_non_null(mkdtemp(folder));
-    char *database = stack_database_through(stage_database(), folder);
+    char *database = stack_database_through(one_server_database(), folder);
     server = server_start("--database", database);
     expect_told("STATUS=not ready for orders: PostgreSQL: out of reach");
     assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 503);
@@ -123,9 +120,8 @@ static void it_is_ready_when_it_can_sell(void **state)
     free(sockets);
 }
 
-static void nobody_need_listen(void **state)
+TEST(nobody_need_listen)
 {
-    (void)state;
     setenv("NOTIFY_SOCKET", "/tmp/seckill-test-notify.nobody/here", 1);
     server = server_start(NULL, NULL);
     server_stop(server);
@@ -139,14 +135,9 @@ static void nobody_need_listen(void **state)
     server = NULL;
 }
 
+TEST_EACH(NULL, leave)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_start_and_a_stop_are_told, leave),
-        cmocka_unit_test_teardown(a_name_without_a_file_will_do, leave),
-        cmocka_unit_test_teardown(it_is_ready_when_it_can_sell, leave),
-        cmocka_unit_test_teardown(nobody_need_listen, leave),
-    };
-
-    return stage_run_bare("notify", tests, sizeof tests / sizeof *tests);
+    return one_server_run_bare("notify");
 }

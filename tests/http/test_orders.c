@@ -2,19 +2,18 @@
 #include "lib/t.h"
 
 #include "http/lib/expect.h"
-#include "http/lib/stage.h"
-#include "lib/fixtures/settled.h"
+#include "http/lib/one_server.h"
+#include "lib/fixtures/outcome.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void a_purchase_answers_201_and_the_order(void **state)
+TEST(a_purchase_answers_201_and_the_order)
 {
     struct http_reply reply;
     char id[64];
     char text[128];
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 10}");
     reply = expect(server, 201, "POST", "/orders?strategy=pessimistic", NULL,
                    "{\"product_id\": 1, \"user_id\": 42, \"quantity\": 3}");
@@ -22,7 +21,7 @@ static void a_purchase_answers_201_and_the_order(void **state)
     http_reply_text(&reply, "id", id, sizeof id);
     assert_int_equal(strlen(id), 36);
     assert_int_equal(id[14], '7');
-    snprintf(text, sizeof text, "/orders/%s", id);
+    snprintf(text, sizeof text, "orders/%s", id);
     assert_header(&reply, "Location", text);
     assert_header(&reply, "Idempotent-Replayed", "");
     assert_int_equal(http_reply_int(&reply, "product_id"), 1);
@@ -43,11 +42,10 @@ static void a_purchase_answers_201_and_the_order(void **state)
     assert_int_equal(witness_sale(witness, 1).stock, 7);
 }
 
-static void quantity_strategy_and_content_type_have_defaults(void **state)
+TEST(quantity_strategy_and_content_type_have_defaults)
 {
     struct http_reply reply;
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 10}");
     reply = expect(server, 201, "POST", "/orders", "Content-Type: text/plain\r\n",
                    "{\"product_id\": 1, \"user_id\": 1}");
@@ -56,12 +54,11 @@ static void quantity_strategy_and_content_type_have_defaults(void **state)
     http_reply_fini(&reply);
 }
 
-static void every_strategy_of_the_list_sells(void **state)
+TEST(every_strategy_of_the_list_sells)
 {
     struct http_reply list = expect(server, 200, "GET", "/strategies", NULL, NULL);
     int count = http_reply_count(&list, "");
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 100}");
     assert_true(count >= 6);
     for (int i = 0; i < count; i++) {
@@ -76,7 +73,7 @@ static void every_strategy_of_the_list_sells(void **state)
                  http_reply_count(&list, path) > 0 ? "&body=guarded" : "");
         struct http_reply reply =
             server_call(server, "POST", target, NULL, "{\"product_id\": 1, \"user_id\": 1}");
-        settled_reply(server, &reply);
+        outcome_reply(server, &reply);
         assert_int_equal(reply.status, 201);
         http_reply_fini(&reply);
     }
@@ -85,7 +82,7 @@ static void every_strategy_of_the_list_sells(void **state)
     witness_expect_exact(witness, 1);
 }
 
-static void a_repeat_answers_the_first_order(void **state)
+TEST(a_repeat_answers_the_first_order)
 {
     static const char key[] = "Idempotency-Key: !~first\r\n";
     static const char body[] = "{\"product_id\": 1, \"user_id\": 7, \"quantity\": 2}";
@@ -93,7 +90,6 @@ static void a_repeat_answers_the_first_order(void **state)
     struct http_reply again;
     char id[64];
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 2}");
     first = expect(server, 201, "POST", "/orders?strategy=conditional", key, body);
     http_reply_text(&first, "id", id, sizeof id);
@@ -111,13 +107,12 @@ static void a_repeat_answers_the_first_order(void **state)
     assert_int_equal(witness_sale(witness, 1).orders, 1);
 }
 
-static void an_order_is_looked_up(void **state)
+TEST(an_order_is_looked_up)
 {
     struct http_reply reply;
     char id[37];
     char target[64];
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 2}");
     buy(server, 1, 5, id);
     snprintf(target, sizeof target, "/orders/%s", id);
@@ -131,14 +126,13 @@ static void an_order_is_looked_up(void **state)
                    "/orders/00000000-0000-7000-8000-000000000000", NULL, NULL);
 }
 
-static void orders_are_listed_in_pages(void **state)
+TEST(orders_are_listed_in_pages)
 {
     enum { ORDERS = 5 };
     char ids[ORDERS][37];
     char target[256];
     struct http_reply page;
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 100}");
     put_product(server, 2, "{\"stock\": 100}");
     for (int i = 0; i < ORDERS; i++)
@@ -163,12 +157,11 @@ static void orders_are_listed_in_pages(void **state)
     http_reply_fini(&page);
 }
 
-static void a_cancel_gives_the_stock_back_once(void **state)
+TEST(a_cancel_gives_the_stock_back_once)
 {
     char id[37];
     char target[64];
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 2, \"limit_per_user\": 1}");
     buy(server, 1, 5, id);
     snprintf(target, sizeof target, "/orders/%s/cancel", id);
@@ -189,13 +182,12 @@ static void a_cancel_gives_the_stock_back_once(void **state)
 }
 
 /* No strategy of today leaves a failed order behind; the rows of those to come look like this. */
-static void a_failed_order_is_shown_and_not_cancelled(void **state)
+TEST(a_failed_order_is_shown_and_not_cancelled)
 {
     static const char id[] = "01932d00-0000-7000-8000-000000000001";
     char target[64];
     struct http_reply reply;
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 1}");
     witness_run(witness,
                 "INSERT INTO orders SELECT '%s', id, epoch, 3, 1, 'conditional', 3, 'sold_out', "
@@ -211,11 +203,10 @@ static void a_failed_order_is_shown_and_not_cancelled(void **state)
 }
 
 /* An order whose strategy this server does not have. */
-static void an_order_of_an_unknown_strategy_is_not_cancelled(void **state)
+TEST(an_order_of_an_unknown_strategy_is_not_cancelled)
 {
     static const char id[] = "01932d00-0000-7000-8000-000000000002";
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 1}");
     witness_run(witness,
                 "INSERT INTO orders SELECT '%s', id, epoch, 3, 1, 'of-tomorrow', 1, NULL, NULL, "
@@ -227,17 +218,5 @@ static void an_order_of_an_unknown_strategy_is_not_cancelled(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_purchase_answers_201_and_the_order),
-        cmocka_unit_test(quantity_strategy_and_content_type_have_defaults),
-        cmocka_unit_test(every_strategy_of_the_list_sells),
-        cmocka_unit_test(a_repeat_answers_the_first_order),
-        cmocka_unit_test(an_order_is_looked_up),
-        cmocka_unit_test(orders_are_listed_in_pages),
-        cmocka_unit_test(a_cancel_gives_the_stock_back_once),
-        cmocka_unit_test(a_failed_order_is_shown_and_not_cancelled),
-        cmocka_unit_test(an_order_of_an_unknown_strategy_is_not_cancelled),
-    };
-
-    return stage_run("orders", tests, sizeof tests / sizeof *tests);
+    return one_server_run("orders");
 }

@@ -2,12 +2,12 @@
 #include "lib/t.h"
 
 #include "http/lib/expect.h"
-#include "http/lib/stage.h"
+#include "http/lib/one_server.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void a_put_makes_a_product_and_then_a_new_sale(void **state)
+TEST(a_put_makes_a_product_and_then_a_new_sale)
 {
     static const char full[] =
         "{\"stock\": 5, \"name\": \"\xe7\xa7\x92\xe6\x9d\x80 \\\"x\\\" '); DROP TABLE product; "
@@ -17,7 +17,6 @@ static void a_put_makes_a_product_and_then_a_new_sale(void **state)
     struct http_reply reply = expect(server, 201, "PUT", "/products/77", NULL, full);
     int64_t epoch = http_reply_int(&reply, "epoch");
 
-    (void)state;
     assert_header(&reply, "Content-Type", "application/json");
     http_reply_fini(&reply);
     reply = expect(server, 200, "GET", "/products/77", NULL, NULL);
@@ -42,13 +41,12 @@ static void a_put_makes_a_product_and_then_a_new_sale(void **state)
     http_reply_fini(&reply);
 }
 
-static void a_put_makes_the_old_orders_vanish(void **state)
+TEST(a_put_makes_the_old_orders_vanish)
 {
     char id[37];
     char target[64];
     struct http_reply page;
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 5}");
     buy(server, 1, 1, id);
     put_product(server, 1, "{\"stock\": 5}");
@@ -59,11 +57,10 @@ static void a_put_makes_the_old_orders_vanish(void **state)
     http_reply_fini(&page);
 }
 
-static void the_limits_of_numbers_are_kept(void **state)
+TEST(the_limits_of_numbers_are_kept)
 {
     struct http_reply reply;
 
-    (void)state;
     put_product(server, INT64_C(9007199254740991),
                 "{\"stock\": 9007199254740991, \"limit_per_user\": 9007199254740991}");
     reply = expect(server, 200, "GET", "/products/9007199254740991", NULL, NULL);
@@ -90,11 +87,10 @@ static void the_limits_of_numbers_are_kept(void **state)
 }
 
 /* A double holds 53 bits: the mirrors of larger ids are unloaded, too, when a new sale begins. */
-static void a_run_of_the_largest_ids_is_sold_from_redis(void **state)
+TEST(a_run_of_the_largest_ids_is_sold_from_redis)
 {
     static const char order[] = "{\"product_id\": 9223372036854775807, \"user_id\": 1}";
 
-    (void)state;
     expect_status(server, 200, "PUT", "/products", NULL,
                   "{\"first_id\": 9223372036854775806, \"count\": 2, \"stock\": 1}");
     expect_status(server, 202, "POST", "/orders?strategy=redis-stock", NULL, order);
@@ -105,7 +101,7 @@ static void a_run_of_the_largest_ids_is_sold_from_redis(void **state)
     expect_status(server, 202, "POST", "/orders?strategy=redis-stock", NULL, order);
 }
 
-static void malformed_puts_are_400(void **state)
+TEST(malformed_puts_are_400)
 {
     static const struct {
         const char *target;
@@ -139,19 +135,17 @@ static void malformed_puts_are_400(void **state)
         {"/products", "{\"first_id\": 1, \"count\": 1}", "invalid_field", "stock"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_problem(server, 400, cases[i].code, cases[i].field, "PUT", cases[i].target, NULL,
                        cases[i].body);
 }
 
-static void a_name_has_200_characters_at_most(void **state)
+TEST(a_name_has_200_characters_at_most)
 {
     enum { LONGEST = 200 };
     char name[LONGEST * 3 + 1];
     char body[sizeof name + 64];
 
-    (void)state;
     for (size_t i = 0; i < LONGEST; i++)
         snprintf(name + i * 3, sizeof name - i * 3, "\xe7\xa7\x92");
     snprintf(body, sizeof body, "{\"stock\": 1, \"name\": \"%s\"}", name);
@@ -160,11 +154,10 @@ static void a_name_has_200_characters_at_most(void **state)
     expect_problem(server, 400, "invalid_field", "name", "PUT", "/products/1", NULL, body);
 }
 
-static void a_run_of_products_is_put_and_listed(void **state)
+TEST(a_run_of_products_is_put_and_listed)
 {
     struct http_reply reply;
 
-    (void)state;
     reply = expect(server, 200, "PUT", "/products", NULL,
                    "{\"first_id\": 1000, \"count\": 250, \"stock\": 3}");
     assert_int_equal(http_reply_int(&reply, "count"), 250);
@@ -186,11 +179,10 @@ static void a_run_of_products_is_put_and_listed(void **state)
     http_reply_fini(&reply);
 }
 
-static void a_restock_answers_the_product(void **state)
+TEST(a_restock_answers_the_product)
 {
     struct http_reply reply;
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 1}");
     reply = expect(server, 200, "POST", "/products/1/restock?strategy=local-lock&body=plain", NULL,
                    "{\"quantity\": 4}");
@@ -224,12 +216,11 @@ static void fail_order(const char *reason, int quantity)
                 quantity, reason);
 }
 
-static void an_audit_tells_the_sale(void **state)
+TEST(an_audit_tells_the_sale)
 {
     char id[37];
     struct http_reply reply;
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 5}");
     buy(server, 1, 1, id);
     expect_status(server, 201, "POST", "/orders?strategy=none", NULL,
@@ -264,11 +255,10 @@ static void an_audit_tells_the_sale(void **state)
     expect_problem(server, 404, "unknown_product", NULL, "GET", "/products/404/audit", NULL, NULL);
 }
 
-static void a_patch_changes_what_it_names(void **state)
+TEST(a_patch_changes_what_it_names)
 {
     struct http_reply reply;
 
-    (void)state;
     put_product(server, 1,
                 "{\"stock\": 9, \"name\": \"first\", \"limit_per_user\": 2, "
                 "\"opens_at\": \"2026-01-01T00:00:00Z\"}");
@@ -311,12 +301,11 @@ static void a_patch_changes_what_it_names(void **state)
 }
 
 /* A PUT that a client sends again, for lack of an answer, wipes nothing. */
-static void a_put_may_ask_for_the_sale_that_it_follows(void **state)
+TEST(a_put_may_ask_for_the_sale_that_it_follows)
 {
     char match[64];
     struct http_reply reply;
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 9}");
     reply = expect(server, 200, "GET", "/products/1", NULL, NULL);
     snprintf(match, sizeof match, "If-Match: \"%lld\"\r\n",
@@ -355,13 +344,12 @@ static const struct {
 
 enum { ADMIN_CALLS = sizeof admin_calls / sizeof *admin_calls };
 
-static void admin_calls_through_a_proxy_are_403(void **state)
+TEST(admin_calls_through_a_proxy_are_403)
 {
     static const char *const headers[] = {
         "Forwarded: for=127.0.0.1\r\n", "X-Forwarded-For: 127.0.0.1\r\n",
         "x-forwarded-host: localhost\r\n", "Origin: http://127.0.0.1\r\n"};
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 1}");
     for (int i = 0; i < ADMIN_CALLS; i++)
         for (size_t k = 0; k < sizeof headers / sizeof *headers; k++)
@@ -370,14 +358,13 @@ static void admin_calls_through_a_proxy_are_403(void **state)
     expect_status(server, 200, "GET", "/products/1", headers[0], NULL);
 }
 
-static void admin_calls_without_the_token_are_401(void **state)
+TEST(admin_calls_without_the_token_are_401)
 {
     static const char *const headers[] = {NULL, "Authorization: Bearer wrong\r\n",
                                           "Authorization: Basic c2VjcmV0\r\n",
                                           "Authorization: Bearer secret2\r\n"};
     struct server *guarded = server_start("--admin-token", "secret", NULL);
 
-    (void)state;
     for (int i = 0; i < ADMIN_CALLS; i++) {
         for (size_t k = 0; k < sizeof headers / sizeof *headers; k++)
             expect_problem(guarded, 401, "unauthorized", NULL, admin_calls[i].method,
@@ -395,21 +382,5 @@ static void admin_calls_without_the_token_are_401(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_put_makes_a_product_and_then_a_new_sale),
-        cmocka_unit_test(a_put_makes_the_old_orders_vanish),
-        cmocka_unit_test(the_limits_of_numbers_are_kept),
-        cmocka_unit_test(a_run_of_the_largest_ids_is_sold_from_redis),
-        cmocka_unit_test(malformed_puts_are_400),
-        cmocka_unit_test(a_name_has_200_characters_at_most),
-        cmocka_unit_test(a_run_of_products_is_put_and_listed),
-        cmocka_unit_test(a_restock_answers_the_product),
-        cmocka_unit_test(an_audit_tells_the_sale),
-        cmocka_unit_test(a_patch_changes_what_it_names),
-        cmocka_unit_test(a_put_may_ask_for_the_sale_that_it_follows),
-        cmocka_unit_test(admin_calls_through_a_proxy_are_403),
-        cmocka_unit_test(admin_calls_without_the_token_are_401),
-    };
-
-    return stage_run("products", tests, sizeof tests / sizeof *tests);
+    return one_server_run("products");
 }

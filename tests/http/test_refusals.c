@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "http/lib/expect.h"
-#include "http/lib/stage.h"
+#include "http/lib/one_server.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 static const char order[] = "{\"product_id\": 1, \"user_id\": 1}";
 
-static void malformed_orders_are_400(void **state)
+TEST(malformed_orders_are_400)
 {
     static const struct {
         const char *target;
@@ -49,6 +49,7 @@ static void malformed_orders_are_400(void **state)
         {"/orders?wait_ms=-1", NULL, order, "invalid_field", "wait_ms"},
         {"/orders?wait_ms=", NULL, order, "invalid_field", "wait_ms"},
         {"/orders?wait=1", NULL, order, "invalid_field", "wait"},
+        {"/orders?stall=true", NULL, order, "invalid_field", "stall"},
         {"/orders?strategy=conditional&body=plain", NULL, order, "invalid_field", "body"},
         {"/orders?strategy=local-lock&body=fat", NULL, order, "invalid_field", "body"},
         {"/orders", "Idempotency-Key:\r\n", order, "invalid_header", "Idempotency-Key"},
@@ -58,7 +59,6 @@ static void malformed_orders_are_400(void **state)
         {"/orders", "Idempotency-Key: \"a\r\n", order, "invalid_header", "Idempotency-Key"},
     };
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 10}");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_problem(server, 400, cases[i].code, cases[i].field, "POST", cases[i].target,
@@ -66,12 +66,11 @@ static void malformed_orders_are_400(void **state)
     assert_int_equal(witness_sale(witness, 1).orders, 0);
 }
 
-static void malformed_holds_are_400(void **state)
+TEST(malformed_holds_are_400)
 {
     static const char *const holds[] = {"-1", "86401", "\"x\"", "\"60\"", "1.5", "null", "[60]"};
     char body[96];
 
-    (void)state;
     put_product(server, 1, "{\"stock\": 10}");
     for (size_t i = 0; i < sizeof holds / sizeof *holds; i++) {
         snprintf(body, sizeof body, "{\"product_id\": 1, \"user_id\": 1, \"hold_s\": %s}",
@@ -82,7 +81,7 @@ static void malformed_holds_are_400(void **state)
     assert_int_equal(witness_sale(witness, 1).pending, 0);
 }
 
-static void malformed_lists_are_400(void **state)
+TEST(malformed_lists_are_400)
 {
     static const struct {
         const char *target;
@@ -103,15 +102,13 @@ static void malformed_lists_are_400(void **state)
         {"/strategies?x=1", "x"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_problem(server, 400, "invalid_field", cases[i].field, "GET", cases[i].target, NULL,
                        NULL);
 }
 
-static void a_final_no_is_409_or_404(void **state)
+TEST(a_final_no_is_409_or_404)
 {
-    (void)state;
     put_product(server, 1, "{\"stock\": 0}");
     expect_problem(server, 409, "sold_out", NULL, "POST", "/orders", NULL, order);
     put_product(server, 1, "{\"stock\": 9, \"limit_per_user\": 2}");
@@ -125,12 +122,11 @@ static void a_final_no_is_409_or_404(void **state)
                    "{\"product_id\": 404, \"user_id\": 1}");
 }
 
-static void a_body_that_is_too_long_is_413(void **state)
+TEST(a_body_that_is_too_long_is_413)
 {
     enum { LENGTH = 16 * 1024 };
     char *body = malloc(LENGTH + 2);
 
-    (void)state;
     assert_non_null(body);
     put_product(server, 1, "{\"stock\": 9}");
     memset(body, ' ', LENGTH + 1);
@@ -170,14 +166,13 @@ static int read_status(struct http_client *client)
 
 /* Its worker is held by itself: one that waits for a row comes back to the queue twice a second,
  * and takes the only place in it. */
-static void a_full_queue_and_a_long_wait_are_503(void **state)
+TEST(a_full_queue_and_a_long_wait_are_503)
 {
     static const char target[] = "/orders?strategy=local-lock&wait_ms=60000";
     int64_t until_us = clock_mono_us() + t_patience_us();
     struct http_client *first;
     struct http_reply reply;
 
-    (void)state;
     server_use_failpoints("body.after-read=hold");
     struct server *slow = server_start("--work-timeout-ms", "60000", "--lock-ttl-ms", "120000",
                                        "--queue-capacity", "1", NULL);
@@ -218,11 +213,10 @@ static void expect_lock_timeout(void)
     assert_string_equal(phase, "lock");
 }
 
-static void waiting_for_a_lock_too_long_is_503(void **state)
+TEST(waiting_for_a_lock_too_long_is_503)
 {
-    (void)state;
     put_product(server, 1, "{\"stock\": 9}");
-    struct witness *holder = stage_hold_product();
+    struct witness *holder = one_server_hold_product();
     expect_lock_timeout();
     expect_problem(server, 503, "wait_timeout", NULL, "POST",
                    "/orders?strategy=pessimistic&wait_ms=0", NULL, order);
@@ -234,12 +228,11 @@ static void waiting_for_a_lock_too_long_is_503(void **state)
         assert_true(clock_mono_us() < until_us);
 }
 
-static void a_strategy_without_its_backend_is_503(void **state)
+TEST(a_strategy_without_its_backend_is_503)
 {
     struct server *bare = server_start("--redis", NULL, NULL);
     struct http_reply list;
 
-    (void)state;
     put_product(bare, 1, "{\"stock\": 9}");
     expect_problem(bare, 503, "strategy_unavailable", NULL, "POST", "/orders?strategy=redis-queue",
                    NULL, order);
@@ -250,13 +243,12 @@ static void a_strategy_without_its_backend_is_503(void **state)
     server_stop(bare);
 }
 
-static void without_postgresql_it_is_503(void **state)
+TEST(without_postgresql_it_is_503)
 {
     struct server *lost =
         server_start("--database", "host=/nowhere connect_timeout=1", "--log-level", "error", NULL);
     char log[4096];
 
-    (void)state;
     expect_problem(lost, 503, "backend_unavailable", NULL, "POST", "/orders?strategy=conditional",
                    NULL, order);
     expect_problem(lost, 503, "backend_unavailable", NULL, "GET", "/products/1", NULL, NULL);
@@ -281,17 +273,5 @@ static void without_postgresql_it_is_503(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(malformed_orders_are_400),
-        cmocka_unit_test(malformed_holds_are_400),
-        cmocka_unit_test(malformed_lists_are_400),
-        cmocka_unit_test(a_final_no_is_409_or_404),
-        cmocka_unit_test(a_body_that_is_too_long_is_413),
-        cmocka_unit_test(a_full_queue_and_a_long_wait_are_503),
-        cmocka_unit_test(waiting_for_a_lock_too_long_is_503),
-        cmocka_unit_test(a_strategy_without_its_backend_is_503),
-        cmocka_unit_test(without_postgresql_it_is_503),
-    };
-
-    return stage_run("refusals", tests, sizeof tests / sizeof *tests);
+    return one_server_run("refusals");
 }

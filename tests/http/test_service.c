@@ -2,21 +2,20 @@
 #include "lib/t.h"
 
 #include "http/lib/expect.h"
-#include "http/lib/stage.h"
+#include "http/lib/one_server.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void strategies_say_what_they_promise(void **state)
+TEST(strategies_say_what_they_promise)
 {
     struct http_reply reply = expect(server, 200, "GET", "/strategies", NULL, NULL);
     int count = http_reply_count(&reply, "");
     bool seen_none = false;
     bool seen_queue = false;
 
-    (void)state;
     assert_header(&reply, "Content-Type", "application/json");
     for (int i = 0; i < count; i++) {
         char path[64];
@@ -58,11 +57,10 @@ static void strategies_say_what_they_promise(void **state)
     http_reply_fini(&reply);
 }
 
-static void health_and_readiness_are_told(void **state)
+TEST(health_and_readiness_are_told)
 {
     struct http_reply reply = expect(server, 200, "GET", "/readyz", NULL, NULL);
 
-    (void)state;
     assert_true(http_reply_bool(&reply, "ready"));
     assert_false(http_reply_bool(&reply, "draining"));
     assert_text(&reply, "backends.0.name", "postgresql");
@@ -75,12 +73,11 @@ static void health_and_readiness_are_told(void **state)
     http_reply_fini(&reply);
 }
 
-static void without_postgresql_it_is_healthy_and_not_ready(void **state)
+TEST(without_postgresql_it_is_healthy_and_not_ready)
 {
     struct server *lost = server_start("--database", "host=/nowhere", "--log-level", "error", NULL);
     struct http_reply reply = expect(lost, 503, "GET", "/readyz", NULL, NULL);
 
-    (void)state;
     assert_header(&reply, "Retry-After", "1");
     assert_false(http_reply_bool(&reply, "ready"));
     assert_false(http_reply_bool(&reply, "backends.0.up"));
@@ -89,12 +86,11 @@ static void without_postgresql_it_is_healthy_and_not_ready(void **state)
     server_stop(lost);
 }
 
-static void metrics_count_the_replies(void **state)
+TEST(metrics_count_the_replies)
 {
     int64_t before = server_metric(server, "seckill_http_responses_total", "status=\"404\"");
     struct http_reply reply;
 
-    (void)state;
     expect_status(server, 404, "GET", "/nope", NULL, NULL);
     assert_int_equal(server_metric(server, "seckill_http_responses_total", "status=\"404\""),
                      before + 1);
@@ -106,7 +102,7 @@ static void metrics_count_the_replies(void **state)
     http_reply_fini(&reply);
 }
 
-static void unknown_paths_are_404(void **state)
+TEST(unknown_paths_are_404)
 {
     static const char *const targets[] = {"/nope",
                                           "/orders/",
@@ -127,13 +123,12 @@ static void unknown_paths_are_404(void **state)
                                           "/HEALTHZ",
                                           "*"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
         expect_problem(server, 404, "not_found", NULL, "GET", targets[i], NULL, NULL);
     expect_problem(server, 404, "not_found", NULL, "POST", "/nope", NULL, "{}");
 }
 
-static void wrong_methods_are_405_with_allow(void **state)
+TEST(wrong_methods_are_405_with_allow)
 {
     static const struct {
         const char *target;
@@ -154,7 +149,6 @@ static void wrong_methods_are_405_with_allow(void **state)
         {"/", "GET, HEAD", {"POST"}},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (const char *const *method = cases[i].methods; *method; method++) {
             struct http_reply reply = expect(server, 405, *method, cases[i].target, NULL, NULL);
@@ -167,12 +161,11 @@ static void wrong_methods_are_405_with_allow(void **state)
     }
 }
 
-static void head_is_get_without_its_body(void **state)
+TEST(head_is_get_without_its_body)
 {
     static const char *const targets[] = {"/",        "/healthz",    "/readyz",  "/orders",
                                           "/metrics", "/strategies", "/products"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         struct http_reply head = expect(server, 200, "HEAD", targets[i], NULL, NULL);
         char length[32];
@@ -197,20 +190,18 @@ static void expect_bad_start(const char *flag, const char *value, const char *sa
         fail_msg("%s %s: %s", flag, value, log);
 }
 
-static void an_address_that_cannot_be_had_ends_the_start(void **state)
+TEST(an_address_that_cannot_be_had_ends_the_start)
 {
-    (void)state;
     expect_bad_start("--listen", server_address(server) + strlen("http://"), "listens there");
     expect_bad_start("--listen", "no-such-host.invalid:0", "no-such-host.invalid");
     expect_bad_start("--listen", "192.0.2.1:0", "192.0.2.1:0");
     expect_bad_start("--listen", "127.0.0.1", "HOST:PORT");
 }
 
-static void it_listens_on_ipv6(void **state)
+TEST(it_listens_on_ipv6)
 {
     struct server *six = server_start("--listen", "[::1]:0", NULL);
 
-    (void)state;
     assert_int_equal(strncmp(server_address(six), "http://[::1]:", 13), 0);
     expect_status(six, 200, "GET", "/healthz", NULL, NULL);
     put_product(six, 1, "{\"stock\": 1}");
@@ -219,17 +210,5 @@ static void it_listens_on_ipv6(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strategies_say_what_they_promise),
-        cmocka_unit_test(health_and_readiness_are_told),
-        cmocka_unit_test(without_postgresql_it_is_healthy_and_not_ready),
-        cmocka_unit_test(metrics_count_the_replies),
-        cmocka_unit_test(unknown_paths_are_404),
-        cmocka_unit_test(wrong_methods_are_405_with_allow),
-        cmocka_unit_test(head_is_get_without_its_body),
-        cmocka_unit_test(an_address_that_cannot_be_had_ends_the_start),
-        cmocka_unit_test(it_listens_on_ipv6),
-    };
-
-    return stage_run("service", tests, sizeof tests / sizeof *tests);
+    return one_server_run("service");
 }

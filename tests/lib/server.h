@@ -67,6 +67,8 @@ struct http_reply server_call(struct server *server, const char *method, const c
 /* The same when only the status counts. */
 int server_status(struct server *server, const char *method, const char *target,
                   const char *headers, const char *body);
+/* Waits until /readyz answers with `status`, and its body holds `text`; NULL: whatever it holds. */
+void server_wait_ready(struct server *server, int status, const char *text);
 /* Whether a line of its log holds `text`. */
 bool server_says(const struct server *server, const char *text);
 /* The sum of a family's series in /metrics whose labels contain `labels`. */
@@ -79,9 +81,7 @@ void server_wait_metric(struct server *server, const char *family, const char *l
 /* Orders that this server has accepted since it started, answered or not. Unlike those in flight
  * they never become fewer, so who waits for a number of them cannot miss it. */
 int64_t server_accepted(struct server *server);
-/* Orders and replies of this server that ended as internal_error; the other ends the test if there
- * is one. */
-int64_t server_bugs(struct server *server);
+/* No order and no reply of this server has ended as internal_error. */
 void server_expect_sound(struct server *server);
 
 int server_descriptors(const struct server *server);

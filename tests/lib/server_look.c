@@ -48,6 +48,22 @@ int server_status(struct server *server, const char *method, const char *target,
     return status;
 }
 
+void server_wait_ready(struct server *server, int status, const char *text)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    for (bool as_said = false; !as_said;) {
+        int64_t since_us = clock_mono_us();
+        struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
+        as_said = reply.status == status && (!text || strstr(reply.body, text));
+        if (!as_said && since_us >= until_us)
+            fail_msg("/readyz is not %d %s, but %d %s", status, text ? text : "", reply.status,
+                     reply.body);
+        http_reply_fini(&reply);
+        leave_time(since_us);
+    }
+}
+
 bool server_says(const struct server *server, const char *text)
 {
     int64_t since_us = clock_mono_us();
@@ -113,15 +129,10 @@ int64_t server_accepted(struct server *server)
     return answered + server_metric(server, "seckill_orders_in_flight", "");
 }
 
-int64_t server_bugs(struct server *server)
-{
-    return server_metric(server, "seckill_orders_total", "outcome=\"internal_error\"") +
-           server_metric(server, "seckill_http_responses_total", "status=\"500\"");
-}
-
 void server_expect_sound(struct server *server)
 {
-    int64_t bugs = server_bugs(server);
+    int64_t bugs = server_metric(server, "seckill_orders_total", "outcome=\"internal_error\"") +
+                   server_metric(server, "seckill_http_responses_total", "status=\"500\"");
 
     if (bugs != 0)
         fail_msg("%lld orders or replies ended as internal_error", (long long)bugs);

@@ -88,10 +88,22 @@ int t_socket(int family)
     return fd;
 }
 
+/* Of the group that runs: its teardown, and whether that came to its end. */
+static CMFixtureFunction group_teardown;
+static bool torn_down;
+
+static int tear_down(void **state)
+{
+    int failed = group_teardown(state);
+
+    torn_down = failed == 0;
+    return failed;
+}
+
 int t_run(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
           CMFixtureFunction teardown)
 {
-    struct CMUnitTest *chosen = calloc(count, sizeof *chosen);
+    struct CMUnitTest *chosen = calloc(count + 1, sizeof *chosen); /* there may be none */
     size_t n = 0;
     int failed = 0;
 
@@ -104,8 +116,56 @@ int t_run(const char *group, const struct CMUnitTest *tests, size_t count, CMFix
         fprintf(stderr, "%s: no test is named %s\n", group, getenv("SECKILL_TEST_ONLY"));
         failed = T_NONE_CHOSEN;
     } else {
-        failed = _cmocka_run_group_tests(group, chosen, n, setup, teardown);
+        group_teardown = teardown;
+        torn_down = !teardown;
+        failed = _cmocka_run_group_tests(group, chosen, n, setup, teardown ? tear_down : NULL);
+        failed += !torn_down; /* cmocka says so, and counts it nowhere */
     }
     free(chosen);
     return failed;
+}
+
+enum { MOST_TESTS = 128 };
+
+static struct {
+    struct CMUnitTest tests[MOST_TESTS];
+    bool own[MOST_TESTS];
+    size_t count;
+    CMFixtureFunction setup, teardown, group_setup, group_teardown;
+} added;
+
+void t_add(struct CMUnitTest test, bool own)
+{
+    if (added.count == MOST_TESTS)
+        abort();
+    added.own[added.count] = own;
+    added.tests[added.count++] = test;
+}
+
+void t_each(CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+    added.setup = setup;
+    added.teardown = teardown;
+}
+
+void t_group(CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+    added.group_setup = setup;
+    added.group_teardown = teardown;
+}
+
+int t_run_all(CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+    for (size_t i = 0; i < added.count; i++) {
+        if (added.own[i])
+            continue;
+        added.tests[i].setup_func = added.setup;
+        added.tests[i].teardown_func = added.teardown;
+    }
+    return t_run(program_invocation_short_name, added.tests, added.count, setup, teardown);
+}
+
+int t_main(void)
+{
+    return t_run_all(added.group_setup, added.group_teardown);
 }

@@ -2,6 +2,14 @@
  * cmocka for every test: it wants four standard headers before its own, and runs what the
  * environment picks.
  *
+ *     TEST(a_name_is_what_the_test_proves)
+ *     {
+ *         assert_true(…);
+ *     }
+ *
+ * adds a test to its program, which runs them as they stand in the file; main() is lib/t_main.c's
+ * unless a program has its own, which calls t_run_all.
+ *
  * SECKILL_TEST_ONLY='pattern|pattern…' (with * and ?) runs the tests whose names match, and fails
  * when there is none.
  */
@@ -59,9 +67,41 @@ int t_socket(int family);
 /* No test has a name that SECKILL_TEST_ONLY picks. */
 enum { T_NONE_CHOSEN = -1 };
 
-/* What _cmocka_run_group_tests answers, or T_NONE_CHOSEN. */
+/* How many have failed, a teardown of the group's among them, or T_NONE_CHOSEN. */
 int t_run(const char *group, const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup,
           CMFixtureFunction teardown);
+
+/* The tests that the program's files have added. */
+int t_run_all(CMFixtureFunction setup, CMFixtureFunction teardown);
+/* The same, with what TEST_GROUP said. */
+int t_main(void);
+
+/* What the macros call; `own`: TEST_EACH does not concern this one. */
+void t_add(struct CMUnitTest test, bool own);
+void t_each(CMFixtureFunction setup, CMFixtureFunction teardown);
+void t_group(CMFixtureFunction setup, CMFixtureFunction teardown);
+
+#define TEST(name) T_TEST(name, false, NULL, NULL)
+/* One with a beginning and an end of its own; NULL: none. */
+#define TEST_WITH(name, setup, teardown) T_TEST(name, true, setup, teardown)
+
+/* Wherever it stands in the file: what begins and ends each test of the program, or all of it. */
+#define TEST_EACH(setup, teardown)  T_SAY(t_each, setup, teardown)
+#define TEST_GROUP(setup, teardown) T_SAY(t_group, setup, teardown)
+
+#define T_TEST(name, own, setup, teardown)                                                         \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void t_add_##name(void)                                    \
+    {                                                                                              \
+        t_add((struct CMUnitTest){#name, name, setup, teardown, NULL}, own);                       \
+    }                                                                                              \
+    static void name(void **state __attribute__((unused)))
+
+#define T_SAY(what, setup, teardown)                                                               \
+    __attribute__((constructor)) static void what##_said(void)                                     \
+    {                                                                                              \
+        what(setup, teardown);                                                                     \
+    }
 
 #undef cmocka_run_group_tests
 #define cmocka_run_group_tests(tests, setup, teardown)                                             \

@@ -18,7 +18,7 @@ declare -A level=(
 # "bench/file.h". Of the server each may include base alone (errors, the clock): SQL, audit and verdict are a
 # witness, and share nothing. But zoo plays the server's own statements and scripts (sql_text.h, lua_text.h).
 declare -A harness_level=(
-  [base]=0 [engine]=1 [relay]=1 [load]=2 [ledger]=3 [crowd]=3 [judge]=4 [check]=5 [fleet]=6 [phase]=7 [faults]=7
+  [base]=0 [engine]=1 [relay]=1 [load]=2 [ledger]=3 [crowd]=3 [judge]=4 [fleet]=6 [phase]=7 [faults]=7
   [report]=8 [shop]=9 [zoo]=9 [commands]=10 [main]=11 [bench]=12
 )
 

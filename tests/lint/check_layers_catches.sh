@@ -34,7 +34,7 @@ put server/http/json.c '#include <jansson.h>'
 put server/postgres/pg.c '#include <libpq-fe.h>'
 put server/postgres/sql.c '#include "gen/sql_text.h"'
 put server/redis/redis.c '#include <hiredis/hiredis.h>'
-harness=(base load ledger judge check fleet phase report zoo commands)
+harness=(base load ledger judge fleet phase report zoo commands)
 seen=()
 for room in "${harness[@]}"; do
   put "loadtest/$room/$room.h" '#include <stdio.h>'
@@ -86,7 +86,7 @@ for room in "${rooms[@]}" app; do
 done
 catches server/strategy/bad.c '#include "gen/sql_text.h"'
 catches loadtest/judge/bad.c '#include "sql_text.h"'
-catches loadtest/check/bad.c '#include "gen/lua_text.h"'
+catches loadtest/judge/bad.c '#include "gen/lua_text.h"'
 catches server/postgres/bad.c '#include "gen/lua_text.h"'
 
 # Includes that are not written "room/file.h", and files that stand nowhere.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# cppcheck.sh BUILD: cppcheck over BUILD's compile database. An exception is a comment in the code,
-# `cppcheck-suppress ID`, with its reason.
+# cppcheck.sh BUILD: cppcheck over what is written by hand in BUILD's compile database (over what is generated, above all
+# the report's page, it takes ten minutes). An exception is a comment in the code, `cppcheck-suppress ID`, with its
+# reason.
 set -euo pipefail
 build=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../.."
@@ -26,5 +27,5 @@ fi
 # Headers of other projects are not looked into, and cannot be missed then; so whether there is one is not asked
 # either. normalCheckLevelMaxBranches, of newer versions, says that not every branch was followed.
 cppcheck --project="$build/compile_commands.json" --enable=warning,performance,portability \
-  --suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches --suppress="*:$build/*" "${newer[@]}" \
-  '-D__has_include(x)=1' --inline-suppr --error-exitcode=1 --quiet -j 2
+  --suppress=missingIncludeSystem --suppress=normalCheckLevelMaxBranches -i "$build" "${newer[@]}" \
+  '-D__has_include(x)=1' --inline-suppr --error-exitcode=1 --quiet

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""test_models.py MODELS: spin's verdict on each row of MODELS/README.md's tables, against the row.
+"""test_models.py MODELS: spin's verdict on each row of MODELS/verdicts.tsv, against the row.
 
-A row is | model | variant | property | verdict | states | … |. Fails for each difference, and for a model, a property
+Its columns are model, variant, property, verdict and states. Fails for each difference, and for a model, a property
 or a variant that no row names: it would never be looked at. Exit status 77 where spin or a C compiler is missing.
 """
+import csv
 import os
 import re
 import shutil
@@ -11,22 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-HEAD = ["model", "variant", "property", "verdict", "states"]
 DEADLOCK = "no_deadlock"
-
-
-def read_rows(table):
-    """The rows below each head, as dicts."""
-    rows, inside = [], False
-    for line in table.splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
-        if cells[: len(HEAD)] == HEAD:
-            inside = True
-        elif not cells:
-            inside = False
-        elif inside and not set(cells[0]) <= set("-"):
-            rows.append(dict(zip(HEAD, cells)))
-    return rows
 
 
 def run(command, folder):
@@ -94,8 +80,8 @@ def main():
     if not shutil.which("spin") or not shutil.which("cc"):
         print("spin, or a C compiler, is not installed")
         return 77
-    with open(os.path.join(models, "README.md"), encoding="utf-8") as text:
-        rows = read_rows(text.read())
+    with open(os.path.join(models, "verdicts.tsv"), encoding="utf-8", newline="") as table:
+        rows = list(csv.DictReader(table, delimiter="\t"))
     broken = list(unnamed(models, rows))
     if not broken:
         for row, (verdict, states) in verdicts(models, rows):

@@ -15,12 +15,10 @@ n = 2;
 ltl small { [] (n <= 1) }'
 
 table() { # row…
-  put README.md "| model | variant | property | verdict | states | what |
-| --- | --- | --- | --- | --- | --- |
-$(printf '%s\n' "$@")"
+  put verdicts.tsv "$(printf '%s\n' model,variant,property,verdict,states "$@" | tr , '\t')"
 }
 
-good='| one | | small | holds | 3 | |' bad='| one | MORE | small | violated | 3 | |'
+good='one,,small,holds,3' bad='one,MORE,small,violated,3'
 table "$good" "$bad"
 passes 'a table that is right'
 table "${good/holds/violated}" "$bad"
@@ -31,9 +29,9 @@ table "${good/3/4}" "$bad"
 refuses 'another number of states'
 table "$good"
 refuses 'a variant without a row'
-table "$good" "$bad" '| one | LESS | small | holds | 3 | |'
+table "$good" "$bad" 'one,LESS,small,holds,3'
 refuses 'a variant that is not there'
-table "$good" "$bad" '| one | | tiny | holds | 3 | |'
+table "$good" "$bad" 'one,,tiny,holds,3'
 refuses 'a property that is not there'
 table "$good" "$bad"
 put two.pml 'ltl any { [] true }'

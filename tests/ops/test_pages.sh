@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_pages.sh BUILD: what `cmake --install` puts where man and the shells look for it, whether they can read it, and
-# what bash completes. Readers that are not installed here are left out.
+# test_pages.sh BUILD: what `cmake --install` puts where man and the shells look for it, whether they can read it, what
+# bash completes, and that no text links to what is not there. Readers that are not installed here are left out.
 set -euo pipefail
 
 build=$1
@@ -45,7 +45,7 @@ completes() {
   shift
   COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
   COMPREPLY=()
-  "_${1//-/_}"
+  "_${1//-/_}" || true # nothing fits
   offered="${COMPREPLY[*]}"
   [ "$offered" = "$expected" ] || complain "'$*' gives '$offered', not '$expected'"
 }
@@ -55,7 +55,7 @@ for file in "$share"/bash-completion/completions/*; do
   # shellcheck disable=SC1090  # made by the build
   source "$file"
 done
-PATH=$build/server:$PATH
+PATH=$build/server:$build/loadtest:$PATH
 completes 'run' seckill-loadtest ru
 completes '--version --help' seckill-loadtest --
 completes '--scenario' seckill-loadtest run --sce
@@ -64,7 +64,17 @@ completes 'spread' seckill-loadtest run --scenario sp
 completes 'json' seckill-loadtest run --format = j
 completes 'conditional' seckill-loadtest run --strategies cond
 completes 'none,conditional' seckill-loadtest run --strategies none,cond
+completes 'redis-token' seckill-loadtest zoo redis-t
+completes 'redlock' seckill-loadtest zoo none redl
+completes '' seckill-loadtest zoo seckill
+completes '--stock-redis' seckill-loadtest zoo --st
 completes 'optimistic' seckill-server --default-strategy opti
 completes 'auto never' seckill-server --migrate =
 completes '--lock-wait-ms --lock-ttl-ms' seckill-server --lock
+dead=$(find "$share/doc" -name '*.md' | while read -r text; do
+  grep -oE '\]\([^):#[:space:]]+[#)]' "$text" | sed 's/^](//; s/.$//' | while read -r to; do
+    [ -e "$(dirname "$text")/$to" ] || echo "${text#"$share"}: $to"
+  done
+done)
+[ -z "$dead" ] || complain "dead links: $dead"
 exit "$failed"

@@ -2,17 +2,21 @@
 
 A machine without chromium, its driver or selenium skips the test: SystemExit with ctest's code for that.
 """
+import contextlib
+import http.client
+import http.server
 import json
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.request
 
 SKIPPED = 77
-PATIENCE_S = 40
+PATIENCE_S = 120
 TOKEN = "open-sesame"
 
 
@@ -40,7 +44,7 @@ def wait_for(what, get):
         if value:
             return value
         assert time.monotonic() < end, f"not within {PATIENCE_S} s: {what}"
-        time.sleep(0.02)
+        time.sleep(0.05)
 
 
 class Server:
@@ -76,8 +80,49 @@ class Server:
         assert code == 0, f"the server ended with {code}"
 
 
+class Prefix(http.server.BaseHTTPRequestHandler):
+    """A proxy that has the server below /shop/, and nothing else."""
+    protocol_version = "HTTP/1.1"
+    behind = None  # HOST:PORT
+
+    def answer(self):
+        length = int(self.headers.get("Content-Length", 0))
+        body = self.rfile.read(length) if length else None
+        if not self.path.startswith("/shop/"):
+            self.send_error(404)
+            return
+        way = http.client.HTTPConnection(self.behind, timeout=PATIENCE_S)
+        way.request(self.command, self.path[len("/shop"):], body, dict(self.headers))
+        reply = way.getresponse()
+        self.send_response(reply.status)
+        for name, value in reply.getheaders():
+            if name not in ("Connection", "Transfer-Encoding", "Date", "Server", "Content-Length"):
+                self.send_header(name, value)
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        with contextlib.suppress(OSError):  # who listens to the events has gone
+            while part := reply.read1():
+                self.wfile.write(part)
+                self.wfile.flush()
+        way.close()
+
+    do_GET = do_POST = do_PUT = answer
+
+    def log_message(self, *_):
+        pass
+
+
+def below_a_prefix(server):
+    """(the proxy, to be shut down; its URL)"""
+    proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Shop", (Prefix,), {"behind": server.url[len("http://"):]}))
+    proxy.daemon_threads = True
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    return proxy, f"http://127.0.0.1:{proxy.server_port}/shop"
+
+
 class Browser:
-    def __init__(self, log_network=False):
+    def __init__(self, log_network=False, prefs={}):
         self.profile = tempfile.TemporaryDirectory(prefix="seckill-page.", ignore_cleanup_errors=True)
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
@@ -85,7 +130,7 @@ class Browser:
                          "--disable-background-networking", "--lang=en-US", "--window-size=1280,1000",
                          f"--user-data-dir={self.profile.name}", *(["--no-sandbox"] if os.geteuid() == 0 else [])):
             options.add_argument(argument)
-        options.add_experimental_option("prefs", {"intl.accept_languages": "en-US"})
+        options.add_experimental_option("prefs", {"intl.accept_languages": "en-US", **prefs})
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", **({"performance": "ALL"} if log_network else {})})
         self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
 

@@ -13,7 +13,8 @@ server=$1 compose=$2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+listening=''
+trap 'kill $listening 2>/dev/null || true; rm -rf "$work"' EXIT
 
 fail() { echo "test_compose: $*" >&2; exit 1; }
 
@@ -51,6 +52,31 @@ image_is_as_one_expects() {
   if stage 2 | grep -q '^CMD'; then fail "the image has flags, which those of docker run would replace"; fi
   stage 2 | grep -q '^HEALTHCHECK' || fail "the image has no health check"
   stage 2 | grep -q 'LABEL org.opencontainers.image' || fail "the image has no labels"
+}
+
+# As Docker runs it, but for the process that it asks about: --listen is followed, to an address that is not the first
+# one too, and a port where nothing is fails.
+health_check_follows_listen() {
+  local check port said flags
+  check=$(sed -n 's/^ *CMD \["bash", "-c", \(".*"\)\]$/\1/p' Dockerfile | python3 -c 'import json; print(json.loads(input()))')
+  SECKILL_LISTEN=127.0.0.1:1 "$server" --database 'host=127.0.0.1 port=1' --listen 127.0.0.2:0 >"$work/says" 2>"$work/log" &
+  listening=$!
+  until grep -q '^listening' "$work/says"; do kill -0 $listening || fail "the server does not start: $(cat "$work/log")"; sleep 0.1; done
+  port=$(sed -n 's/^listening.*://p' "$work/says")
+  said=$(SECKILL_LISTEN=127.0.0.1:1 bash -c "${check//cmdline/seen}" 2>&1) && fail "it is well where nothing listens: $said"
+  for said in "--listen=127.0.0.2:$port" "--listen 127.0.0.2:$port"; do
+    read -ra flags <<<"$said"
+    printf '%s\0' seckill-server --listen 127.0.0.1:1 "${flags[@]}" >"$work/seen"
+    SECKILL_LISTEN=127.0.0.1:1 bash -c "${check//\/proc\/1\/cmdline/$work/seen}" || fail "the health check does not follow $said"
+  done
+}
+
+# What ends by itself is waited for by another, or `up --wait` takes its end as a failure.
+up_can_wait() {
+  local name
+  for name in secrets first-product; do
+    grep -A1 -E "^ +$name:\$" "$work/config" | grep -q service_completed_successfully || fail "nothing waits for the end of $name"
+  done
 }
 
 # The build sees what .dockerignore lets through, and that is no secret and no history.
@@ -133,10 +159,12 @@ config --profile monitoring --profile all >"$work/config"
 services_are '' "first-product haproxy postgres redis secrets server-1 server-2 server-3"
 services_are monitoring "grafana prometheus"
 services_are all "memcached rabbitmq redlock-1 redlock-2 redlock-3 stock-redis zookeeper"
+up_can_wait
 one_service_builds
 servers_know_what_runs
 secrets_are_files
 image_is_as_one_expects
+health_check_follows_listen
 context_is_the_sources
 context_can_be_configured
 texts_name_the_plugin

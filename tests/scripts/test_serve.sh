@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_serve.sh SERVER: scripts/serve.sh in a folder of its own, with a server that is built already: one alone, and
 # three behind HAProxy, where local-lock oversells and admin calls need the token that it has made. A signal stops all.
-# And the README's wrk, as it is typed.
+# And the README's curl and wrk, as they are typed.
 set -euo pipefail
 
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -64,10 +64,22 @@ serve --port 0
 expect 200 GET /
 expect 201 POST /orders -d '{"product_id": 1, "user_id": 1}'
 expect 200 PUT /products/1 -H "Origin: $url" -d '{"stock": 100}'
-line=$(grep -m 1 '^wrk ' "$checkout/README.md")
-grep -qxF "$line" "$checkout/README.zh.md" || fail "the Chinese README has another wrk"
-line=${line/-d10s/-d1s}
-(cd "$checkout" && eval "${line/http:\/\/127.0.0.1:8080/$url}") >"$work/wrk" || fail "wrk: $(cat "$work/wrk")"
+
+typed() { sed -n '/^\W\W\Wsh$/,/^\W\W\W$/{s/  *#.*//;/^\(curl\|wrk\) /p}' "$checkout/$1"; }   # README: its lines
+[ "$(typed README.md)" = "$(typed README.zh.md)" ] || fail "the Chinese README has other commands: $(typed README.zh.md)"
+lines=0 id=''
+while read -r line; do
+  line=${line/http:\/\/127.0.0.1:8080/$url} line=${line/-d10s/-d1s} line=${line/ID/$id}
+  case $line in curl*) line="$line -sS --fail-with-body --max-time 60" ;; esac
+  (cd "$checkout" && eval "$line") >"$work/answer" 2>&1 || fail "$line: $(cat "$work/answer")"
+  case $line in
+    wrk*) cp "$work/answer" "$work/wrk" ;;
+    *Idempotency-Key*) id=$(sed -n 's/.*"id": "\([^"]*\)".*/\1/p' "$work/answer") ;;
+    */cancel*) grep -q '"status": "cancelled"' "$work/answer" || fail "$line: $(cat "$work/answer")" ;;
+  esac
+  lines=$((lines + 1))
+done < <(typed README.md)
+[ $lines = 8 ] || fail "the README has $lines lines to type, not 8"
 grep -qx '201: 100' "$work/wrk" || fail "wrk: $(cat "$work/wrk")"
 grep -q '^409: ' "$work/wrk" || fail "nobody was told that all is sold: $(cat "$work/wrk")"
 expect 200 GET /products/1/audit

@@ -12,8 +12,12 @@
 #include "loadtest/commands/commands.h"
 
 #include "base/clock.h"
-#include "loadtest/commands/capacity/capacity_files.h"
+#include "loadtest/commands/capacity/capacity_search.h"
+#include "loadtest/commands/harness.h"
+#include "loadtest/report/csv.h"
+#include "loadtest/report/page/page_runs.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* Fewer orders in a run have no percentiles worth the name; and no machine serves as many a second.
@@ -23,7 +27,8 @@ enum { ORDERS_LEAST = 10, RATE_MOST = 1000000 };
 struct capacity {
     const struct capacity_options *options; /* borrowed */
     struct harness harness;
-    struct results results; /* owned: items */
+    struct results results;   /* owned: items; each with its rate in the plan */
+    struct document document; /* owned: what was written */
     struct thresholds slo;
     struct capacity_search search;
     int64_t longest_ms; /* of a run so far */
@@ -73,6 +78,22 @@ static const struct phase_result *last_run(const struct capacity *capacity)
     return &capacity->results.items[capacity->results.count - 1];
 }
 
+/* Whether a run held: it was made, and each condition is met. Else `why` says what did not. */
+static bool is_held(const struct phase_result *run, const struct thresholds *slo, char *why,
+                    size_t size)
+{
+    struct measured measured;
+    *why = '\0';
+    if (!phase_measured(run, &measured)) {
+        snprintf(why, size, "%s", *run->error ? run->error : "no figures");
+        return false;
+    }
+    const struct threshold *broken = thresholds_find(slo, &measured, false);
+    if (broken)
+        threshold_say(broken, &measured, why, size);
+    return !broken;
+}
+
 static bool try_rate(struct capacity *capacity, const struct api_strategy *strategy,
                      struct error *error)
 {
@@ -84,7 +105,7 @@ static bool try_rate(struct capacity *capacity, const struct api_strategy *strat
     capacity->broken = run->verdict == VERDICT_BROKEN;
     if (run->again)
         return error_fail(error, "no run: %s", run->error);
-    capacity_tell(&capacity->search, capacity_holds(run, &capacity->slo, why, sizeof why));
+    capacity_tell(&capacity->search, is_held(run, &capacity->slo, why, sizeof why));
     return !capacity->broken ||
            error_fail(error, "%s is BROKEN at %lld orders/s: its rate is not asked for any more",
                       strategy->name, (long long)run->plan.rate_per_s);
@@ -108,21 +129,120 @@ static bool search(struct capacity *capacity, struct error *error)
     return harness_close_fleet(&capacity->harness, error);
 }
 
-/* The exit status: 0 a rate was found, 1 none holds. */
-static int report(const struct capacity *capacity)
+static void print_run(FILE *to, const struct phase_result *run, const struct thresholds *slo)
 {
-    struct document document;
-    const struct capacity_found found = {&capacity->harness, &capacity->results, &capacity->slo,
-                                         &capacity->search,  &document,          capacity->options};
-    const char *folder = capacity->harness.folder;
+    char why[700];
+    struct measured measured;
+    bool holds = is_held(run, slo, why, sizeof why);
+    fprintf(to, "%8" PRId64, run->plan.rate_per_s);
+    if (phase_measured(run, &measured)) {
+        const struct threshold share = {.measure = THRESHOLD_FAILED, .unit = THRESHOLD_PERCENT};
+        fprintf(to, " %11.1f %8.2f %8.2f %9.3f", measured.per_s[THRESHOLD_COMMITTED],
+                measured.values[THRESHOLD_P50] / 1000, measured.values[THRESHOLD_P99] / 1000,
+                threshold_value(&share, &measured));
+    } else {
+        fprintf(to, " %11s %8s %8s %9s", "", "", "", "");
+    }
+    fprintf(to, "  %s\n", holds ? "holds" : why);
+}
+
+/* Of the runs at the rate that was found. */
+static struct line line_found(const struct capacity *capacity)
+{
+    for (size_t i = 0; i < capacity->document.count; i++)
+        if (capacity->document.lines[i].value == capacity->search.found)
+            return capacity->document.lines[i];
+    return (struct line){.rounds = 0};
+}
+
+static void print_found(FILE *to, const struct capacity *capacity)
+{
+    const struct capacity_search *search = &capacity->search;
+    const struct line line = line_found(capacity);
+    const struct span *rate = &line.figures[LINE_COMMITTED];
+    const struct span *p50 = &line.figures[LINE_P50], *p99 = &line.figures[LINE_P99];
+    fprintf(to, "%" PRId64 " orders/s hold: %d of %d runs that confirm", search->found,
+            search->held, search->held + search->failed);
+    if (search->fails > 0)
+        fprintf(to, "; %" PRId64 " did not hold.\n", search->fails);
+    else
+        fprintf(to, ". No rate was tried that did not hold.\n");
+    fprintf(to,
+            "At that rate (median, least – most of its runs): committed/s %.1f, %.1f – %.1f; "
+            "p50 ms %.2f, %.2f – %.2f; p99 ms %.2f, %.2f – %.2f.\n",
+            rate->median, rate->least, rate->most, p50->median, p50->least, p50->most, p99->median,
+            p99->least, p99->most);
+}
+
+static void print_capacity(FILE *to, const struct capacity *capacity)
+{
+    const struct capacity_options *options = capacity->options;
+    const struct capacity_search *search = &capacity->search;
+    fprintf(to, "\n%s, %d instance%s, %s\n\n%8s %11s %8s %8s %9s\n", options->strategy,
+            capacity->results.items[0].instances,
+            capacity->results.items[0].instances == 1 ? "" : "s", options->slo, "offered/s",
+            "committed/s", "p50 ms", "p99 ms", "failed %");
+    for (size_t i = 0; i < capacity->results.count; i++)
+        print_run(to, &capacity->results.items[i], &capacity->slo);
+    fputc('\n', to);
+    if (search->found > 0)
+        print_found(to, capacity);
+    else if (search->stage == CAPACITY_ENDED && search->fails == search->least)
+        fprintf(to, "No rate holds, from %" PRId64 " orders/s on.\n", search->least);
+    else
+        fprintf(to,
+                "Not found: %" PRId64 " orders/s held and are not confirmed; %" PRId64
+                " did not hold (0: none).\n",
+                search->holds, search->fails);
+    machine_print(to, &capacity->harness.machine);
+}
+
+static json_t *json_row(const struct phase_result *run, const struct thresholds *slo)
+{
+    char why[700];
+    json_t *row = results_json_run(run);
+    bool holds = is_held(run, slo, why, sizeof why);
+    json_object_update_new(row, json_pack("{ss sI sb}", "over", "rate", "value",
+                                          run->plan.rate_per_s, "holds", (int)holds));
+    return row;
+}
+
+/* A rate of 0: there is none. */
+static json_t *json_capacity(const struct capacity *capacity)
+{
+    const struct capacity_search *search = &capacity->search;
+    return json_pack("{ss ss sI sI sI si si}", "strategy", capacity->options->strategy, "slo",
+                     capacity->options->slo, "rate_per_s", search->found, "held_per_s",
+                     search->holds, "failed_per_s", search->fails, "confirmed", search->held,
+                     "not_confirmed", search->failed);
+}
+
+static bool write_files(struct capacity *capacity, struct error *error)
+{
+    const struct harness *harness = &capacity->harness;
+    json_t *rows = json_array();
+    for (size_t i = 0; i < capacity->results.count; i++)
+        json_array_append_new(rows, json_row(&capacity->results.items[i], &capacity->slo));
+    json_t *document = results_json_document(rows, harness->options, &harness->machine);
+    json_object_set_new(document, "capacity", json_capacity(capacity));
+    return document_write(harness->folder, document, &capacity->document, error) &&
+           csv_write(harness->folder, "capacity.csv",
+                     "value,holds,strategy,instances,connections,round,requests_per_s:1,"
+                     "committed_per_s:1,refused,failed,unknown,latency_us_p50,latency_us_p90,"
+                     "latency_us_p99,latency_us_max,verdict:q,error:q",
+                     capacity->document.runs, error) &&
+           page_write_run(harness->folder, &capacity->document, error);
+}
+
+/* The exit status: 0 a rate was found, 1 none holds. */
+static int report(struct capacity *capacity)
+{
     struct error error;
-    bool written = capacity_write(&found, &document, &error);
-    capacity_print(stdout, &found);
-    document_free(&document);
+    bool written = write_files(capacity, &error);
+    print_capacity(stdout, capacity);
     if (!written)
         return process_fail(error.text);
-    printf("Files: %s/capacity.csv, %s/results.json\nReport: %s/report.html\n", folder, folder,
-           folder);
+    harness_print_files(&capacity->harness, stdout, "capacity.csv", "");
     return capacity->search.found > 0 ? 0 : 1;
 }
 
@@ -142,6 +262,7 @@ int command_capacity(const struct capacity_options *options)
     }
     harness_fini(&capacity->harness);
     results_fini(&capacity->results);
+    document_free(&capacity->document);
     free(capacity);
     return status;
 }

@@ -10,7 +10,6 @@
 #include "loadtest/commands/faults/faults_gate.h"
 #include "loadtest/commands/faults/faults_join.h"
 #include "loadtest/commands/faults/faults_plan.h"
-#include "loadtest/faults/plan.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/matrix_report.h"
 
@@ -164,10 +163,7 @@ int command_faults(const struct faults_options *options)
     if (begun && run->matrix.count > 0)
         status = report(&run->matrix, &run->gate, run->harness.folder,
                         matrix_made_on(&run->harness.machine));
-    if (!made) {
-        process_fail(error.text);
-        status = status == 1 ? 1 : 2;
-    }
+    status = harness_status(made, status, &error);
     if (!begun)
         run->matrix.count = 0;
     faults_gate_add_cases(&run->gate, &run->matrix, made ? NULL : error.text);

@@ -7,9 +7,9 @@
 bool faults_gate_open(struct faults_gate *gate, const struct faults_options *options,
                       struct error *error)
 {
-    return (!*options->fail_if ||
-            thresholds_parse("fail-if", options->fail_if, &gate->fail_if, error)) &&
-           junit_open(&gate->junit, options->junit, error);
+    return (!*options->shared.fail_if ||
+            thresholds_parse("fail-if", options->shared.fail_if, &gate->fail_if, error)) &&
+           junit_open(&gate->junit, options->shared.junit, error);
 }
 
 bool faults_gate_add(struct faults_gate *gate, const struct cell *cell,

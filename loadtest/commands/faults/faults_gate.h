@@ -5,7 +5,7 @@
 #ifndef SECKILL_LOADTEST_COMMANDS_FAULTS_FAULTS_GATE_H
 #define SECKILL_LOADTEST_COMMANDS_FAULTS_FAULTS_GATE_H
 
-#include "loadtest/commands/faults/faults_options.h"
+#include "loadtest/commands/line/command_line.h"
 #include "loadtest/faults/matrix.h"
 #include "loadtest/report/pipeline/gate.h"
 

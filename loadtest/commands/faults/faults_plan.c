@@ -52,7 +52,7 @@ static bool can_run(const struct making *by, const struct fault_control *control
         return true;
     http_request_order_target(path, sizeof path, control->strategy, "");
     return api_post(by->harness->api, by->harness->fleet.urls[0], path, "", &answer, &ignored) &&
-           strcmp(answer.code, "unknown_strategy") != 0;
+           strcmp(answer.says.code, "unknown_strategy") != 0;
 }
 
 static const char needed[] = "it needs a server with failpoints, by --control-binary";

@@ -3,8 +3,8 @@
 #ifndef SECKILL_LOADTEST_COMMANDS_FAULTS_FAULTS_PLAN_H
 #define SECKILL_LOADTEST_COMMANDS_FAULTS_FAULTS_PLAN_H
 
-#include "loadtest/commands/faults/faults_options.h"
 #include "loadtest/commands/harness.h"
+#include "loadtest/commands/line/command_line.h"
 #include "loadtest/faults/matrix.h"
 
 /* The matrix's cells are the caller's to free. */

@@ -6,39 +6,34 @@
 
 #include <string.h>
 
-static const struct option_stop stops[] = {
-    {"--help", OPTIONS_HELP, "print this and exit"},
-    {"-h", OPTIONS_HELP, NULL},
-    {"help", OPTIONS_HELP, NULL},
-    {NULL, 0, NULL},
-};
-
-/* The flags of all commands: each command's table leads to the next. */
-static const struct option_table table = {.more = &option_table_shop, .stops = stops};
+#define EXAMPLE "seckill-loadtest "
 
 static const struct option_command commands[] = {
     {"run", COMMAND_RUN, "load strategies side by side and say what each promised and kept",
-     options_run_text},
-    {"audit", COMMAND_AUDIT, "say from PostgreSQL's rows whether each product's books agree", NULL},
-    {"sweep", COMMAND_SWEEP, "take one setting through a list of values", options_sweep_text},
+     options_run_text, EXAMPLE "run --instances 1,3 --database host=db --redis redis://cache"},
+    {"audit", COMMAND_AUDIT, "say from PostgreSQL's rows whether each product's books agree", NULL,
+     EXAMPLE "audit --database 'host=db dbname=shop'"},
+    {"sweep", COMMAND_SWEEP, "take one setting through a list of values", options_sweep_text,
+     EXAMPLE "sweep --strategies batch --over connections=8,64,512 --rounds 5 --duration 4s"},
     {"capacity", COMMAND_CAPACITY,
-     "find the highest rate of orders at which a strategy holds an SLO", options_capacity_text},
+     "find the highest rate of orders at which a strategy holds an SLO", options_capacity_text,
+     EXAMPLE "capacity --strategy conditional --slo 'p99<250ms,failed<1%' --instances 3"},
     {"report", COMMAND_REPORT,
-     "DIR [DIR...]: make report.html of a run's or a sweep's folder, or compare several",
-     options_report_text},
+     "DIR [DIR...]: make report.html of a run's folder, or compare several", options_report_text,
+     EXAMPLE "report results/before results/after --out compared"},
     {"record", COMMAND_RECORD, "buy, repeat, cancel and restock, and write down every answer",
-     options_record_text},
+     options_record_text, EXAMPLE "record --strategy redis-queue --instances 3 --out sale"},
     {"oasis", COMMAND_OASIS, "sell 1,400,000 tickets, at most four a buyer, and count the rows",
-     options_oasis_text},
-    {"faults", COMMAND_FAULTS,
-     "break things while strategies sell, and say who keeps what it promises", options_faults_text},
+     options_oasis_text, EXAMPLE "oasis --strategy batch --instances 3"},
+    {"faults", COMMAND_FAULTS, "break things while strategies sell, and say who keeps its promise",
+     options_faults_text,
+     EXAMPLE "faults --strategies redis-token,redis-fenced --faults stall --runs 3"},
     {"check", COMMAND_CHECK, "LEDGER: judge what was recorded against what the database holds",
-     options_check_text},
-    {"shop", COMMAND_SHOP,
-     "TARGET.yaml: load any shop over HTTP as the file says, and judge it by its own books",
-     options_shop_text},
+     options_check_text, EXAMPLE "check sale/ledger.jsonl --database 'host=db dbname=shop'"},
+    {"shop", COMMAND_SHOP, "TARGET.yaml: load any shop over HTTP, and judge it by its own books",
+     options_shop_text, EXAMPLE "shop mine.yaml --connections 64"},
     {"zoo", COMMAND_ZOO, "[NAME...]: play how an unsafe strategy breaks, step by step",
-     options_zoo_text},
+     options_zoo_text, EXAMPLE "zoo redis-token --database 'host=db' --redis redis://cache:6379"},
 };
 
 /* In a command's place. */
@@ -53,10 +48,16 @@ static const struct option_stop first_stops[] = {
 const struct option_program options_program = {
     .name = "seckill-loadtest",
     .summary = "load seckill servers and audit what they promise",
-    .table = &table,
+    .table = &command_line_table,
     .commands = commands,
     .commands_count = sizeof commands / sizeof commands[0],
     .stops = first_stops,
+    .worded = COMMAND_ZOO,
+    .words = "seckill-loadtest zoo 2>/dev/null | head -n -2 | cut -d\" \" -f1",
+    .files = "A run's report.html, results.json and CSV files go to results/ and the time,\n"
+             "or where --out says.\n",
+    .status = "0: what was asked for was proved. 1: a promise is broken. 2: it could not be\n"
+              "done, or proved nothing. What each command means by it is told with it.\n",
 };
 
 /* One that is empty, as a script's variable may be, would judge nothing and pass. */
@@ -72,8 +73,7 @@ static bool check_gates(const struct option_given *given, struct error *error)
     return true;
 }
 
-/* The message does not repeat an unknown word: it may be part of a secret that a space has cut in
- * two. */
+/* The message repeats an unknown word of letters alone: another may be a secret. */
 static bool name_command(struct options *options, int number, const char *word, struct error *error)
 {
     char names[120] = "", meant[NEAREST_TEXT_SIZE];
@@ -89,9 +89,14 @@ static bool name_command(struct options *options, int number, const char *word, 
                                                            : ", ",
                  name);
     }
-    return options->command ||
-           error_fail(error, "argument %d is no command; there are %s (--help)%s", number, names,
-                      nearest_text(&nearest, "", meant));
+    if (options->command)
+        return true;
+    nearest_text(&nearest, "", meant);
+    if (*word && word[strspn(word, "abcdefghijklmnopqrstuvwxyz-")] == '\0')
+        return error_fail(error, "there is no command %.32s; there are %s (--help)%s", word, names,
+                          meant);
+    return error_fail(error, "argument %d is no command; there are %s (--help)%s", number, names,
+                      meant);
 }
 
 static bool find_command(struct options *options, enum options_action *action, int argc,
@@ -147,34 +152,6 @@ static bool take_words(struct option_list *out, const struct words *words, struc
     return true;
 }
 
-/* Defaults and contradictions, by command. */
-static bool settle(union command_options *out, const struct option_given *given,
-                   struct error *error)
-{
-    switch (out->shared.command) {
-    case COMMAND_FAULTS:
-        return faults_options_settle(&out->faults, given, error);
-    case COMMAND_SHOP:
-        return shop_options_settle(&out->shop, given, error);
-    case COMMAND_AUDIT:
-    case COMMAND_CHECK:
-    case COMMAND_REPORT:
-    case COMMAND_ZOO:
-        return true;
-    case COMMAND_RUN:
-        return run_options_settle(&out->run, given, error);
-    case COMMAND_SWEEP:
-        return sweep_options_settle(&out->sweep, error);
-    case COMMAND_CAPACITY:
-        return capacity_options_settle(&out->capacity, error);
-    case COMMAND_RECORD:
-        return record_options_settle(&out->record, error);
-    case COMMAND_OASIS:
-        return oasis_options_settle(&out->oasis, error);
-    }
-    return false;
-}
-
 bool command_line_parse(union command_options *out, enum options_action *action, int argc,
                         char **argv, char *(*environment)(const char *), struct error *error)
 {
@@ -191,7 +168,7 @@ bool command_line_parse(union command_options *out, enum options_action *action,
     struct option_line line = {help, argc - 2, argv + 2, environment};
     const struct words words = words_of(out->shared.command);
     if (!take_words(&out->shared.words, &words, &line, error) ||
-        !option_rows_parse(&table, out->shared.command, &line, out, &given, error))
+        !option_rows_parse(&command_line_table, out->shared.command, &line, out, &given, error))
         return false;
     if (given.stop) {
         *action = (enum options_action)given.stop;
@@ -199,7 +176,10 @@ bool command_line_parse(union command_options *out, enum options_action *action,
     }
     if (words.missing && out->shared.words.count == 0)
         return error_fail(error, "%s", words.missing);
-    return check_gates(&given, error) && settle(out, &given, error);
+    char said[sizeof out->shared.said - 40];
+    option_rows_said(&command_line_table, out->shared.command, &given, said, sizeof said);
+    snprintf(out->shared.said, sizeof out->shared.said, "seckill-loadtest %.16s%s", argv[1], said);
+    return check_gates(&given, error) && command_line_check(out, &given, error);
 }
 
 void command_line_print_help(FILE *to, enum command command)
@@ -208,15 +188,19 @@ void command_line_print_help(FILE *to, enum command command)
         fputs("seckill-loadtest COMMAND [flags]\n\n", to);
     for (size_t i = 0; i < options_program.commands_count; i++) {
         if (!command)
-            fprintf(to, "  %-6s %s\n", commands[i].name, commands[i].summary);
+            fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
         if (commands[i].command != command)
             continue;
-        fprintf(to, "seckill-loadtest %s: %s\n\n", commands[i].name, commands[i].summary);
-        option_rows_print(to, &table, command);
+        fprintf(to, "seckill-loadtest %s: %s\n\n  %s\n\n", commands[i].name, commands[i].summary,
+                commands[i].example);
+        option_rows_print(to, &command_line_table, command);
         if (commands[i].text)
             fprintf(to, "\n%s", commands[i].text);
     }
     if (!command)
-        fputs("\nseckill-loadtest COMMAND --help lists its flags; --version says which this is.\n",
-              to);
+        fprintf(to,
+                "\nBegin with run, which starts servers of its own, then open its report.html:\n\n"
+                "  %s\n\n"
+                "seckill-loadtest COMMAND --help lists its flags; --version says which this is.\n",
+                commands[0].example);
 }

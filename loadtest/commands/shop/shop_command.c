@@ -11,6 +11,7 @@
 #include "loadtest/engine/client.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/pipeline/gate.h"
+#include "loadtest/shop/draft/draft.h"
 #include "loadtest/shop/sale/sale_again.h"
 #include "loadtest/shop/sale/sale_gate.h"
 #include "loadtest/shop/sale/told.h"
@@ -58,7 +59,7 @@ static bool conclude(struct shop_run *run, const struct sale_plan *plan, const s
     struct sale_answers answers[SHOP_MEANINGS];
     struct measured measured;
     const struct told told = {plan, sale, answers, &run->fail_if, &measured};
-    if (sale->sent.late_us > 0)
+    if (sale->ledger.load.late_us > 0)
         run->fail_if.count = 0; /* it would be the generator that is judged */
     sale_measure(&run->target, sale, &measured);
     return (sale_count(sale, answers) || error_fail(error, "out of memory")) &&
@@ -72,9 +73,9 @@ static bool hold(struct shop_run *run, const struct sale_plan *plan, int *status
     bool made = sale_hold(plan, &sale, error);
     if (plan->tick)
         fputs("\r\033[K", stderr);
-    if (!made && sale.sent.failures > 0)
-        fprintf(stderr, "%zu requests went wrong, the first: %s\n", sale.sent.failures,
-                sale.sent.first_failure);
+    if (!made && sale.ledger.load.failures > 0)
+        fprintf(stderr, "%zu requests went wrong, the first: %s\n", sale.ledger.load.failures,
+                sale.ledger.load.first_failure);
     made = made && conclude(run, plan, &sale, status, error);
     sale_fini(&sale);
     return made;
@@ -85,19 +86,19 @@ static bool sell(struct shop_run *run, int *status, struct error *error)
     const struct shop_options *options = run->options;
     char folder[1024];
     bool made = false;
-    if (!client_allow(options->connections, error) ||
+    if (!client_allow(options->shared.connections, error) ||
         !files_make_folder(options->shared.out, folder, sizeof folder, &made, error))
         return false;
     const struct sale_plan plan = {
         .target = &run->target,
         .folder = folder,
         .call = {options->timeout_s * 1000, options->ca_file},
-        .connections = options->connections,
+        .connections = options->shared.connections,
         .buyers = options->buyers,
-        .rate_per_s = options->rate_per_s,
-        .duration_us = options->duration_s * CLOCK_US_PER_S,
-        .arrivals = options->arrivals,
-        .max_lag_ms = options->max_lag_ms,
+        .rate_per_s = options->shared.rate_per_s,
+        .duration_us = options->shared.duration_s * CLOCK_US_PER_S,
+        .arrivals = options->shared.arrivals,
+        .max_lag_ms = options->shared.max_lag_ms,
         .seed = options->shared.seed,
         .tick = terminal_rewrites(stderr) ? show : NULL,
         .context = &run->target,
@@ -166,14 +167,29 @@ static bool write_junit(struct shop_run *run, const char *ended, struct error *e
     return junit_close(&run->junit, "seckill-loadtest shop", error);
 }
 
+/* --init: the file is made, and nothing is sent. */
+static int make_target(const struct shop_options *options)
+{
+    const char *path = options->shared.words.items[0];
+    const struct draft_sources from = {options->init, options->curl, options->bought,
+                                       options->sold_out};
+    struct error error;
+    if (!draft_make(&from, path, &error))
+        return process_fail(error.text);
+    printf("%s is made. Read it, then judge the shop: seckill-loadtest shop %s\n", path, path);
+    return 0;
+}
+
 int command_shop(const struct shop_options *options)
 {
+    if (*options->init)
+        return make_target(options);
     struct shop_run run = {.options = options};
     struct error error;
     int status = 2;
-    if ((*options->fail_if &&
-         !thresholds_parse("fail-if", options->fail_if, &run.fail_if, &error)) ||
-        !junit_open(&run.junit, options->junit, &error))
+    if ((*options->shared.fail_if &&
+         !thresholds_parse("fail-if", options->shared.fail_if, &run.fail_if, &error)) ||
+        !junit_open(&run.junit, options->shared.junit, &error))
         return process_fail(error.text);
     bool made = begin(&run, &error) && (*options->judge ? judge_again(&run, &status, &error)
                                                         : sell(&run, &status, &error));

@@ -11,7 +11,7 @@
 
 #include "loadtest/commands/harness.h"
 #include "loadtest/commands/sweep/sweep_plan.h"
-#include "loadtest/fleet/delay.h"
+#include "loadtest/faults/way.h"
 #include "loadtest/report/csv.h"
 #include "loadtest/report/page/page_runs.h"
 #include "loadtest/report/results.h"
@@ -24,20 +24,19 @@ struct sweep {
     struct sweep_options options; /* as given, with the value under test */
     struct sweep_plan plan;
     struct harness harness;
-    struct delay *delays[2]; /* owned: --redis's and --stock-redis's */
-    struct results results;  /* owned: items */
-    size_t complete;         /* of the results: all but one that was interrupted */
+    struct way ways[2];     /* to --redis and --stock-redis */
+    struct results results; /* owned: items */
+    size_t complete;        /* of the results: all but one that was interrupted */
 };
 
-/* Puts a delay before a Redis; *url becomes its address. */
-static bool put_behind(struct delay **delay, const char **url, struct error *error)
+/* Puts a relay before a Redis; *url becomes its address. */
+static bool put_behind(struct way *way, const char **url, struct error *error)
 {
     if (!**url)
         return true;
-    *delay = delay_create(*url, error);
-    if (*delay)
-        *url = delay_url(*delay);
-    return *delay != NULL;
+    bool made = way_to_redis(way, *url, error);
+    *url = way->address;
+    return made;
 }
 
 static bool put_redis_behind(struct sweep *sweep, struct error *error)
@@ -47,8 +46,8 @@ static bool put_redis_behind(struct sweep *sweep, struct error *error)
         return true;
     if (!*options->redis && !*options->stock_redis)
         return error_fail(error, "redis-delay-us needs --redis");
-    return put_behind(&sweep->delays[0], &options->redis, error) &&
-           put_behind(&sweep->delays[1], &options->stock_redis, error);
+    return put_behind(&sweep->ways[0], &options->redis, error) &&
+           put_behind(&sweep->ways[1], &options->stock_redis, error);
 }
 
 static bool begin(struct sweep *sweep, const struct sweep_options *given, struct error *error)
@@ -63,8 +62,8 @@ static bool begin(struct sweep *sweep, const struct sweep_options *given, struct
 static void end(struct sweep *sweep)
 {
     harness_fini(&sweep->harness);
-    delay_destroy(sweep->delays[0]);
-    delay_destroy(sweep->delays[1]);
+    way_close(&sweep->ways[0]);
+    way_close(&sweep->ways[1]);
     results_fini(&sweep->results);
     free(sweep);
 }
@@ -91,10 +90,9 @@ static bool run_value(struct sweep *sweep, size_t value, int round, struct error
 {
     struct sweep_options *options = &sweep->options;
     sweep_apply(options, sweep->plan.over, sweep->plan.values[value]);
-    for (size_t i = 0; i < 2; i++) {
-        if (sweep->delays[i])
-            delay_set(sweep->delays[i], options->redis_delay_us);
-    }
+    for (size_t i = 0; i < 2; i++)
+        if (sweep->ways[i].relay && !way_delay(&sweep->ways[i], options->redis_delay_us, error))
+            return false;
     if (!harness_open_fleet(&sweep->harness, options->shared.instances.items[0], error))
         return false;
     for (size_t i = 0; i < options->strategies.count; i++) {
@@ -223,7 +221,6 @@ static int report(const struct sweep *sweep)
     struct verdict_tally tally = {{0}};
     struct document document;
     struct error error;
-    char line[600];
     bool written = write_files(sweep, &document, &error);
     printf("\n%-18s %21s %9s %9s %9s %6s  %-6s %9s %9s %9s\n", "strategy",
            sweep_dimension_name(sweep->plan.over), "commit/s", "least", "most", "ratio", "",
@@ -231,18 +228,16 @@ static int report(const struct sweep *sweep)
     for (size_t i = 0; i < sweep->options.strategies.count; i++)
         print_strategy(sweep, &document, sweep->options.strategies.items[i], &tally);
     document_free(&document);
-    machine_line(&sweep->harness.machine, line, sizeof line);
     printf(
         "\nMedians of %" PRId64 " round%s of %" PRId64
         " s, the values in turn. = best: no difference from it is shown (Mann and Whitney's test, "
-        "with Holm's correction).\n%s\n",
+        "with Holm's correction).\n",
         sweep->options.shared.rounds, sweep->options.shared.rounds == 1 ? "" : "s",
-        sweep->options.shared.duration_s, line);
+        sweep->options.shared.duration_s);
+    machine_print(stdout, &sweep->harness.machine);
     if (!written)
         return process_fail(error.text);
-    const char *folder = sweep->harness.folder;
-    printf("Files: %s/sweep.csv, %s/results.json\nReport: %s/report.html\n", folder, folder,
-           folder);
+    harness_print_files(&sweep->harness, stdout, "sweep.csv", "");
     return verdict_exit_status(&tally);
 }
 
@@ -257,10 +252,7 @@ int command_sweep(const struct sweep_options *options)
     if (process_interrupted())
         sweep->results.count = sweep->complete;
     int status = sweep->results.count > 0 ? report(sweep) : 2;
-    if (!made) {
-        process_fail(error.text);
-        status = status == 1 ? 1 : 2;
-    }
+    status = harness_status(made, status, &error);
     end(sweep);
     return status;
 }

@@ -2,7 +2,7 @@
 #ifndef SECKILL_LOADTEST_COMMANDS_SWEEP_PLAN_H
 #define SECKILL_LOADTEST_COMMANDS_SWEEP_PLAN_H
 
-#include "loadtest/commands/sweep/sweep_options.h"
+#include "loadtest/commands/line/command_line.h"
 
 enum sweep_dimension {
     SWEEP_IN_FLIGHT,

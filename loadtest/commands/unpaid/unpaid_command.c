@@ -13,8 +13,10 @@
 
 #include "base/clock.h"
 #include "loadtest/commands/harness.h"
-#include "loadtest/commands/unpaid/unpaid_results.h"
+#include "loadtest/commands/unpaid/unpaid_crowd.h"
 #include "loadtest/engine/http_request.h"
+#include "loadtest/report/csv.h"
+#include "loadtest/report/page/page_runs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,6 +25,17 @@
 
 /* LOOK_MS: between two looks at the rows. END_MS: for what is held when the buyers have gone. */
 enum { LOOK_MS = 50, END_MS = 60000 };
+
+struct unpaid_sale {
+    const struct api_strategy *strategy; /* borrowed */
+    const char *body; /* borrowed; "": the strategy has no choice, or its default */
+    int instances;
+    struct unpaid_tally told;
+    struct books rows;   /* at the end */
+    int64_t looks;       /* at the rows, while buyers were there */
+    int64_t wrong_looks; /* of these, at which the books did not agree */
+    int64_t most_held;   /* units, at one look */
+};
 
 static void keep(void *context, const struct witness_product *product)
 {
@@ -106,6 +119,130 @@ static bool sell(const struct harness *harness, const struct api_strategy *strat
            witness_same_sales(harness->witness, error);
 }
 
+/* Of a row's object, as results.csv has them. */
+static const char columns[] =
+    "strategy,body,instances,scenario,phase,round,connections,duration_s,stock,unpaid_bought,"
+    "unpaid_paid,unpaid_too_late,unpaid_never_paid,unpaid_refused,unpaid_failed,unpaid_unknown,"
+    "unpaid_odd,unpaid_most_held,unpaid_looks,unpaid_disagreed,audit_sold,audit_held,audit_stock,"
+    "audit_oversold,audit_lost_updates,audit_queued,audit_consistent,promise,verdict:q,"
+    "unpaid_wrong:q";
+
+static bool is_guarded(const struct unpaid_sale *sale)
+{
+    return strcmp(sale->body, "guarded") == 0;
+}
+
+/* Units that the rows and the answers do not agree about: an answer that did not come may have been
+ * a payment. */
+static int64_t misled(const struct unpaid_sale *sale)
+{
+    int64_t paid = sale->told.paid;
+    if (sale->rows.sold < paid)
+        return paid - sale->rows.sold;
+    int64_t more = sale->rows.sold - paid - sale->told.unknown;
+    return more > 0 ? more : 0;
+}
+
+static enum verdict verdict_of_sale(const struct unpaid_sale *sale)
+{
+    bool promised = promise_in_force(&sale->strategy->promise, sale->instances, is_guarded(sale));
+    bool wrong = !books_consistent(&sale->rows) || sale->wrong_looks > 0 || sale->rows.held > 0 ||
+                 misled(sale) > 0 || sale->told.odd > 0;
+    bool seen = sale->most_held > 0 && sale->told.paid > 0 && sale->told.expired > 0 &&
+                sale->told.abandoned > 0;
+    if (wrong)
+        return promised ? VERDICT_BROKEN : VERDICT_UNSAFE;
+    return promised && seen ? VERDICT_KEPT : VERDICT_PROVED_NOTHING;
+}
+
+static void print_head(FILE *to)
+{
+    fprintf(to, "%-18s %5s %8s %8s %8s %10s %8s %9s %6s %9s %8s  %s\n", "strategy", "inst",
+            "bought", "paid", "too late", "never paid", "refused", "most held", "looks",
+            "disagreed", "left", "verdict");
+}
+
+/* A line for each thing that is wrong at the end, with `before` before it; looks that disagreed
+ * have a column. */
+static void print_wrong(FILE *to, const struct unpaid_sale *sale, const char *before)
+{
+    const struct books *rows = &sale->rows;
+    if (rows->held > 0)
+        fprintf(to, "%s%" PRId64 " units are still held, though every hold is over\n", before,
+                rows->held);
+    if (misled(sale) > 0)
+        fprintf(to,
+                "%s%" PRId64 " units: %" PRId64 " were paid by the answers, %" PRId64
+                " by the rows\n",
+                before, misled(sale), sale->told.paid, rows->sold);
+    if (!books_consistent(rows))
+        fprintf(to, "%soversold %" PRId64 ", lost updates %" PRId64 "\n", before, rows->oversold,
+                rows->lost_updates);
+    if (sale->told.odd > 0)
+        fprintf(to, "%s%" PRId64 " answers that make no sense\n", before, sale->told.odd);
+}
+
+static void print_sale(FILE *to, const struct unpaid_sale *sale)
+{
+    const struct unpaid_tally *told = &sale->told;
+    fprintf(to,
+            "%-18s %5d %8" PRId64 " %8" PRId64 " %8" PRId64 " %10" PRId64 " %8" PRId64 " %9" PRId64
+            " %6" PRId64 " %9" PRId64 " %8" PRId64 "  %s\n",
+            sale->strategy->name, sale->instances, told->bought, told->paid, told->expired,
+            told->abandoned, told->refused, sale->most_held, sale->looks, sale->wrong_looks,
+            sale->rows.stock, verdict_name(verdict_of_sale(sale)));
+    print_wrong(to, sale, "  ! ");
+    fflush(to);
+}
+
+/* As print_wrong, in one line; "" where nothing is. */
+static json_t *json_wrong(const struct unpaid_sale *sale)
+{
+    char text[600] = "";
+    FILE *to = fmemopen(text, sizeof text, "w");
+    if (!to)
+        return NULL;
+    print_wrong(to, sale, "");
+    fclose(to);
+    for (char *end = strchr(text, '\n'); end; end = strchr(end, '\n'))
+        *end = end[1] ? ';' : '\0';
+    return json_string(text);
+}
+
+/* An element of "runs" in results.json: it has what a phase of another scenario has but rates and
+ * latencies, and its own figures in "unpaid". */
+static json_t *json_sale(const struct unpaid_sale *sale, const struct options *options)
+{
+    const struct unpaid_tally *told = &sale->told;
+    const struct promise promise = promise_with(&sale->strategy->promise, is_guarded(sale));
+    json_t *figures =
+        json_pack("{sI sI sI sI sI sI sI sI sI sI sI so}", "bought", told->bought, "paid",
+                  told->paid, "too_late", told->expired, "never_paid", told->abandoned, "refused",
+                  told->refused, "failed", told->failed, "unknown", told->unknown, "odd", told->odd,
+                  "most_held", sale->most_held, "looks", sale->looks, "disagreed",
+                  sale->wrong_looks, "wrong", json_wrong(sale));
+    return json_pack("{ss ss si ss ss si sI sI sI so so so ss}", "strategy", sale->strategy->name,
+                     "body", sale->body, "instances", sale->instances, "scenario",
+                     scenario_name(SCENARIO_UNPAID), "phase", phase_name(PHASE_TRUTH), "round", 1,
+                     "connections", options->connections, "duration_s", options->duration_s,
+                     "stock", options->stock, "audit", results_json_audit(&sale->rows), "promise",
+                     results_json_promise(&promise), "unpaid", figures, "verdict",
+                     verdict_name(verdict_of_sale(sale)));
+}
+
+/* Takes `runs`. */
+static bool write_files(const char *folder, json_t *runs, const struct options *options,
+                        const struct machine *machine, struct error *error)
+{
+    struct document document;
+    bool written =
+        document_write(folder, results_json_document(runs, options, machine), &document, error) &&
+        csv_write(folder, "results.csv", columns, document.runs, error) &&
+        page_write_run(folder, &document, error);
+    document_free(&document);
+    return written;
+}
+
 /* What the sales found so far, and where it is gathered. */
 struct unpaid {
     const struct option_list *strategies; /* borrowed: --strategies */
@@ -123,9 +260,9 @@ static bool sell_and_judge(struct unpaid *unpaid, const struct api_strategy *str
                                .instances = (int)harness->fleet.count};
     if (!sell(harness, strategy, &sale, error))
         return error_prefix(error, "%s", strategy->name);
-    unpaid->tally.counts[unpaid_verdict(&sale)]++;
-    unpaid_print(stdout, &sale);
-    return json_array_append_new(unpaid->runs, unpaid_json(&sale, harness->options)) == 0 ||
+    unpaid->tally.counts[verdict_of_sale(&sale)]++;
+    print_sale(stdout, &sale);
+    return json_array_append_new(unpaid->runs, json_sale(&sale, harness->options)) == 0 ||
            error_fail(error, "out of memory");
 }
 
@@ -134,13 +271,15 @@ static bool sell_all(struct unpaid *unpaid, struct error *error)
 {
     const struct harness *harness = &unpaid->harness;
     const struct option_list *wanted = unpaid->strategies;
-    bool all = wanted->count == 1 && strcmp(wanted->items[0], "all") == 0;
-    size_t count = all ? harness->strategies_count : wanted->count;
+    bool group = harness_is_group(wanted);
+    size_t count = group ? harness->strategies_count : wanted->count;
     for (size_t i = 0; i < count; i++) {
         const struct api_strategy *strategy =
-            all ? &harness->strategies[i] : harness_choose(harness, wanted->items[i], error);
+            group ? &harness->strategies[i] : harness_choose(harness, wanted->items[i], error);
         if (!strategy)
             return false;
+        if (group && !harness_in_group(wanted, strategy))
+            continue;
         if (strategy->available && !sell_and_judge(unpaid, strategy, error))
             return false;
     }
@@ -151,7 +290,7 @@ static bool sell_everywhere(struct unpaid *unpaid, struct error *error)
 {
     struct harness *harness = &unpaid->harness;
     const struct options *options = harness->options;
-    unpaid_print_head(stdout);
+    print_head(stdout);
     for (size_t i = 0; i < options->instances.count; i++)
         if (!harness_open_fleet(harness, options->instances.items[i], error) ||
             !harness_may_reset(harness, 1, error) || !sell_all(unpaid, error) ||
@@ -165,17 +304,15 @@ static bool sell_everywhere(struct unpaid *unpaid, struct error *error)
 static int report(const struct unpaid *unpaid)
 {
     const struct harness *harness = &unpaid->harness;
-    char machine[600];
     struct error error;
     if (json_array_size(unpaid->runs) == 0)
         return 2;
-    machine_line(&harness->machine, machine, sizeof machine);
-    printf("\n%s\n", machine);
-    if (!unpaid_write(harness->folder, json_incref(unpaid->runs), harness->options,
-                      &harness->machine, &error))
+    putchar('\n');
+    machine_print(stdout, &harness->machine);
+    if (!write_files(harness->folder, json_incref(unpaid->runs), harness->options,
+                     &harness->machine, &error))
         return process_fail(error.text);
-    printf("Files: %s/results.csv, %s/results.json\nReport: %s/report.html\n", harness->folder,
-           harness->folder, harness->folder);
+    harness_print_files(harness, stdout, "results.csv", "");
     return verdict_exit_status(&unpaid->tally);
 }
 
@@ -190,10 +327,7 @@ int command_unpaid(const struct run_options *options)
     bool begun = harness_init(&unpaid->harness, &options->shared, &error);
     bool made = begun && sell_everywhere(unpaid, &error);
     int status = begun ? report(unpaid) : 2;
-    if (!made) {
-        process_fail(error.text);
-        status = status == 1 ? 1 : 2; /* a verdict of BROKEN stands */
-    }
+    status = harness_status(made, status, &error);
     harness_fini(&unpaid->harness);
     json_decref(unpaid->runs);
     free(unpaid);

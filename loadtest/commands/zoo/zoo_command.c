@@ -13,58 +13,15 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* How it is shown while it is played: not at all, or as a table. */
-struct show {
-    const struct zoo_exhibit *exhibit;
-    const struct zoo_act *act;
-    bool table, step;
-    int columns;
-};
-
-/* Waits for Enter; the end of the input goes on without. */
-static bool before(void *context, int number)
-{
-    const struct show *show = context;
-    if (number == 1 && show->table)
-        zoo_print_head(stdout, show->exhibit, show->act, show->columns);
-    fflush(stdout);
-    if (!show->step)
-        return true;
-    for (int c = getchar(); c != '\n' && c != EOF; c = getchar())
-        ;
-    return !process_interrupted();
-}
-
-static void after(void *context, const struct zoo_record *record, const struct zoo_row *row)
-{
-    const struct show *show = context;
-    if (show->table)
-        zoo_print_row(stdout, record->act, row, show->columns);
-}
-
-static bool play_act(struct zoo_stage *stage, struct show *show, const struct zoo_act *act,
+static bool play_act(struct zoo_stage *stage, const struct zoo_options *options,
+                     const struct zoo_exhibit *exhibit, const struct zoo_act *act,
                      struct zoo_record *record, struct error *error)
 {
-    const struct zoo_audience audience = {before, after, show};
-    show->act = act;
-    if (!zoo_play(stage, act, record, &audience, error))
-        return false;
-    if (show->table)
-        zoo_print_end(stdout, record);
-    return true;
-}
-
-static bool play_pair(struct zoo_stage *stage, const struct zoo_options *options,
-                      struct zoo_pair *pair, struct error *error)
-{
-    struct show show = {.exhibit = pair->exhibit,
-                        .table = options->format == ZOO_FORMAT_TABLE,
-                        .step = options->step && isatty(STDIN_FILENO),
-                        .columns = terminal_columns(stdout)};
-    return play_act(stage, &show, &pair->exhibit->unsafe, &pair->unsafe, error) &&
-           play_act(stage, &show, &pair->exhibit->safe, &pair->safe, error);
+    bool whole = zoo_play(stage, act, record, error);
+    if (options->format == ZOO_FORMAT_TABLE)
+        zoo_print_act(stdout, exhibit, record, whole, terminal_columns(stdout));
+    return whole;
 }
 
 static bool play_on(struct zoo_stage *stage, const struct zoo_options *options,
@@ -73,7 +30,9 @@ static bool play_on(struct zoo_stage *stage, const struct zoo_options *options,
     for (size_t i = 0; i < count; i++) {
         if (i && options->format == ZOO_FORMAT_TABLE)
             putchar('\n');
-        if (!play_pair(stage, options, &pairs[i], error))
+        const struct zoo_exhibit *exhibit = pairs[i].exhibit;
+        if (!play_act(stage, options, exhibit, &exhibit->unsafe, &pairs[i].unsafe, error) ||
+            !play_act(stage, options, exhibit, &exhibit->safe, &pairs[i].safe, error))
             return false;
     }
     /* A table was printed while it was played. */
@@ -111,7 +70,7 @@ static int list(const struct zoo *zoo, const struct zoo_options *options)
         printf("%-16s %s%s%s%s\n", one->unsafe.strategy, one->title, lacks ? " (needs " : "",
                lacks ? lacks : "", lacks ? ")" : "");
     }
-    puts("\nseckill-loadtest zoo NAME plays one, zoo all every one; --step waits for Enter.");
+    puts("\nseckill-loadtest zoo NAME plays one, zoo all every one.");
     return 0;
 }
 

@@ -19,13 +19,6 @@ static bool begin(struct fault_site *site, const struct fault_event *event, stru
     return true;
 }
 
-/* What it forgot does not come back. */
-static bool heal(struct fault_site *site, const struct fault_event *event, struct error *error)
-{
-    (void)site, (void)event, (void)error;
-    return true;
-}
-
 static bool did_it_bite(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
 {
     int64_t keys = trial->site->forgotten;
@@ -47,6 +40,5 @@ const struct fault fault_forget = {
                  .rest_ms = 500},
     .concerns = fault_needs_redis,
     .begin = begin,
-    .heal = heal,
     .did_it_bite = did_it_bite,
 };

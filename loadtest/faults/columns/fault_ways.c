@@ -11,126 +11,55 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool set(struct way *way, const struct relay_toxic *toxic, struct error *error)
+/* Whether the fault is made there, and there is a relay. */
+static bool is_met(const struct fault_site *site, size_t way)
 {
-    return !way->relay || relay_set(way->relay, toxic, error);
+    unsigned of = way == FAULT_WAY_POSTGRES ? FAULT_RELAY_POSTGRES : FAULT_RELAY_REDIS;
+    return (site->fault->relays & of) && site->ways[way].relay;
 }
 
-static void clear(struct fault_site *site, enum relay_type type)
+/* The words in turn, as the strategies' first words to Redis are not the same. */
+static bool begin(struct fault_site *site, const struct fault_event *event, struct error *error)
 {
-    for (size_t i = 0; i < FAULT_WAYS; i++) {
-        if (site->ways[i].relay)
-            relay_clear(site->ways[i].relay, type);
-    }
-}
-
-static int64_t bitten(const struct fault_trial *trial, enum relay_type type)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < FAULT_WAYS; i++) {
-        if (trial->site->ways[i].relay)
-            sum += relay_count(trial->site->ways[i].relay).bitten[type];
-    }
-    return sum;
-}
-
-static bool say_bitten(const struct fault_trial *trial, enum relay_type type, const char *what,
-                       char evidence[FAULT_TEXT_SIZE])
-{
-    int64_t count = bitten(trial, type);
-    snprintf(evidence, FAULT_TEXT_SIZE,
-             "%zu times tried; %s %" PRId64 " times by the relay's count", trial->count, what,
-             count);
-    return count > 0;
-}
-
-static bool begin_commit(struct fault_site *site, const struct fault_event *event,
-                         struct error *error)
-{
-    const struct relay_toxic toxic = {.type = RELAY_SWALLOW_REPLY,
+    const struct fault *fault = site->fault;
+    size_t words = 0;
+    while (words < FAULT_WORDS_MAX && fault->words[words])
+        words++;
+    const struct relay_toxic toxic = {.type = fault->toxic,
                                       .stream = RELAY_DOWNSTREAM,
-                                      .what = "COMMIT",
-                                      .nth = 1 + (int64_t)event->victim};
-    return set(&site->ways[FAULT_WAY_POSTGRES], &toxic, error);
-}
-
-static bool heal_swallow(struct fault_site *site, const struct fault_event *event,
-                         struct error *error)
-{
-    (void)event, (void)error;
-    clear(site, RELAY_SWALLOW_REPLY);
-    return true;
-}
-
-static bool commit_bit(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
-{
-    return say_bitten(trial, RELAY_SWALLOW_REPLY, "a COMMIT's reply was swallowed", evidence);
-}
-
-/* In turn, as the strategies' first words to Redis are not the same. */
-static bool begin_reply(struct fault_site *site, const struct fault_event *event,
-                        struct error *error)
-{
-    static const char *const commands[] = {"SET", "SETNX", "EVAL"};
-    struct relay_toxic toxic = {
-        .type = RELAY_SWALLOW_REPLY, .stream = RELAY_DOWNSTREAM, .nth = 1 + (int64_t)event->victim};
-    toxic.what = commands[site->begun++ % (int64_t)(sizeof commands / sizeof commands[0])];
-    for (size_t i = FAULT_WAY_REDIS; i < FAULT_WAYS; i++) {
-        if (!set(&site->ways[i], &toxic, error))
-            return false;
-    }
-    return true;
-}
-
-static bool reply_bit(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
-{
-    return say_bitten(trial, RELAY_SWALLOW_REPLY,
-                      "the reply to SET, SETNX or a script was swallowed", evidence);
-}
-
-static bool begin_hold(struct fault_site *site, const struct fault_event *event,
-                       struct error *error)
-{
-    const struct relay_toxic toxic = {.type = RELAY_STALL, .stream = RELAY_DOWNSTREAM};
-    (void)event;
-    return set(&site->ways[FAULT_WAY_POSTGRES], &toxic, error);
-}
-
-static bool heal_hold(struct fault_site *site, const struct fault_event *event, struct error *error)
-{
-    (void)event, (void)error;
-    clear(site, RELAY_STALL);
-    return true;
-}
-
-static bool hold_bit(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
-{
-    return say_bitten(trial, RELAY_STALL, "replies of PostgreSQL's were held up", evidence);
-}
-
-static bool begin_reset(struct fault_site *site, const struct fault_event *event,
-                        struct error *error)
-{
-    const struct relay_toxic toxic = {.type = RELAY_RESET_PEER};
-    (void)event;
+                                      .nth = 1 + (int64_t)event->victim,
+                                      .what =
+                                          words ? fault->words[(size_t)site->begun % words] : NULL};
+    site->begun++;
     for (size_t i = 0; i < FAULT_WAYS; i++) {
-        if (!set(&site->ways[i], &toxic, error))
+        if (is_met(site, i) && !relay_set(site->ways[i].relay, &toxic, error))
             return false;
     }
     return true;
 }
 
-static bool heal_reset(struct fault_site *site, const struct fault_event *event,
-                       struct error *error)
+static bool heal(struct fault_site *site, const struct fault_event *event, struct error *error)
 {
     (void)event, (void)error;
-    clear(site, RELAY_RESET_PEER);
+    for (size_t i = 0; i < FAULT_WAYS; i++) {
+        if (is_met(site, i))
+            relay_clear(site->ways[i].relay, site->fault->toxic);
+    }
     return true;
 }
 
-static bool reset_bit(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
+static bool did_it_bite(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
 {
-    return say_bitten(trial, RELAY_RESET_PEER, "a connection was reset", evidence);
+    const struct fault *fault = trial->site->fault;
+    int64_t count = 0;
+    for (size_t i = 0; i < FAULT_WAYS; i++) {
+        if (is_met(trial->site, i))
+            count += relay_count(trial->site->ways[i].relay).bitten[fault->toxic];
+    }
+    snprintf(evidence, FAULT_TEXT_SIZE,
+             "%zu times tried; %s %" PRId64 " times by the relay's count", trial->count,
+             fault->done, count);
+    return count > 0;
 }
 
 static const struct fault_control guesses = {
@@ -150,9 +79,12 @@ const struct fault fault_commit = {
                  .longest_ms = 200,
                  .gap_ms = 50,
                  .rest_ms = 1500},
-    .begin = begin_commit,
-    .heal = heal_swallow,
-    .did_it_bite = commit_bit,
+    .begin = begin,
+    .heal = heal,
+    .did_it_bite = did_it_bite,
+    .toxic = RELAY_SWALLOW_REPLY,
+    .words = {"COMMIT"},
+    .done = "a COMMIT's reply was swallowed",
 };
 
 const struct fault fault_reply = {
@@ -170,9 +102,12 @@ const struct fault fault_reply = {
                  .gap_ms = 50,
                  .rest_ms = 1500},
     .concerns = fault_needs_redis,
-    .begin = begin_reply,
-    .heal = heal_swallow,
-    .did_it_bite = reply_bit,
+    .begin = begin,
+    .heal = heal,
+    .did_it_bite = did_it_bite,
+    .toxic = RELAY_SWALLOW_REPLY,
+    .words = {"SET", "SETNX", "EVAL"},
+    .done = "the reply to SET, SETNX or a script was swallowed",
 };
 
 const struct fault fault_hold = {
@@ -190,9 +125,11 @@ const struct fault fault_hold = {
                  .longest_ms = 1000,
                  .gap_ms = 400,
                  .rest_ms = 2000},
-    .begin = begin_hold,
-    .heal = heal_hold,
-    .did_it_bite = hold_bit,
+    .begin = begin,
+    .heal = heal,
+    .did_it_bite = did_it_bite,
+    .toxic = RELAY_STALL,
+    .done = "replies of PostgreSQL's were held up",
 };
 
 const struct fault fault_reset = {
@@ -211,7 +148,9 @@ const struct fault fault_reset = {
                  .longest_ms = 100,
                  .gap_ms = 300,
                  .rest_ms = 3500},
-    .begin = begin_reset,
-    .heal = heal_reset,
-    .did_it_bite = reset_bit,
+    .begin = begin,
+    .heal = heal,
+    .did_it_bite = did_it_bite,
+    .toxic = RELAY_RESET_PEER,
+    .done = "a connection was reset",
 };

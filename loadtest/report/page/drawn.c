@@ -1,8 +1,13 @@
 /* See drawn.h. */
 #include "loadtest/report/page/drawn.h"
 
+#include "loadtest/report/files.h"
 #include "loadtest/report/open_results.h"
+#include "loadtest/report/page/page.h"
 #include "loadtest/report/page/unpaid.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static json_t *answers_json(const struct answers *answers)
 {
@@ -49,6 +54,23 @@ static json_t *schedules_json(const struct document *document)
     return all;
 }
 
+/* results.json as it was written, and the CSV files beside it. */
+static json_t *files_json(const struct page_run *run)
+{
+    const char *over = run->document.over;
+    json_t *all = json_object();
+    char *text = json_dumps(run->document.json, FILES_JSON);
+    page_add_file(all, run->folder,
+                  !over                       ? "results.csv"
+                  : strcmp(over, "rate") == 0 ? "capacity.csv"
+                                              : "sweep.csv");
+    if (document_has_open_loop(&run->document))
+        page_add_file(all, run->folder, "arrivals.csv");
+    json_object_set_new(all, "results.json", json_sprintf("%s\n", text ? text : ""));
+    free(text);
+    return all;
+}
+
 json_t *drawn_of(const struct page_run *run)
 {
     const struct document *document = &run->document;
@@ -58,9 +80,9 @@ json_t *drawn_of(const struct page_run *run)
         said = json_string("?");
     for (size_t i = 0; i < document->count; i++)
         json_array_append_new(lines, line_json(document, &document->lines[i]));
-    json_t *drawn = json_pack("{so so so ss* sb}", "name", said, "lines", lines, "schedules",
-                              schedules_json(document), "over", document->over, "unpaid",
-                              (int)unpaid_is(document));
+    json_t *drawn = json_pack("{so so so so ss* sb}", "name", said, "lines", lines, "files",
+                              files_json(run), "schedules", schedules_json(document), "over",
+                              document->over, "unpaid", (int)unpaid_is(document));
     for (size_t i = 0; drawn && i < sizeof members / sizeof *members; i++)
         if (json_object_get(document->json, members[i]))
             json_object_set(drawn, members[i], json_object_get(document->json, members[i]));

@@ -1,5 +1,5 @@
-/* What the page's script draws of a run: its lines with their latencies, its schedules, and what it
- * was made on. */
+/* What the page's script draws of a run: its lines with their latencies, its schedules, what it was
+ * made on, and its files to take out again. */
 #ifndef SECKILL_LOADTEST_REPORT_PAGE_DRAWN_H
 #define SECKILL_LOADTEST_REPORT_PAGE_DRAWN_H
 
@@ -8,8 +8,8 @@
 #include <jansson.h>
 
 struct page_run {
-    const char *name; /* as the reader knows it, a folder's; borrowed */
-    const char *link; /* from the page to its files: "" beside it, "DIR/"; NULL: none; borrowed */
+    const char *name;         /* as the reader knows it, a folder's; borrowed */
+    const char *folder;       /* of its CSV files; NULL: not known; borrowed */
     struct document document; /* the caller's */
 };
 

@@ -46,3 +46,16 @@ bool page_write(const char *folder, void (*write)(FILE *to, const void *context)
     free(text);
     return files_close(file, "report.html", error);
 }
+
+void page_add_file(json_t *files, const char *folder, const char *name)
+{
+    struct error ignored;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = folder ? open_memstream(&text, &size) : NULL;
+    bool copied = to && files_copy(folder, name, to, &ignored);
+
+    if (to && fclose(to) == 0 && copied)
+        json_object_set_new(files, name, json_stringn(text, size));
+    free(text);
+}

@@ -19,4 +19,8 @@
 bool page_write(const char *folder, void (*write)(FILE *to, const void *context),
                 const void *context, json_t *drawn, struct error *error);
 
+/* Adds a file's text to "files", which the reader may take out of the page again; one that cannot
+ * be read is left out. */
+void page_add_file(json_t *files, const char *folder, const char *name);
+
 #endif

@@ -10,7 +10,7 @@
 static void content(FILE *to, const void *context)
 {
     const struct matrix *matrix = context;
-    fputs("<p class=\"note\"><a href=\"faults.json\">faults.json</a> · ", to);
+    fputs("<div data-draw=\"files\"></div><p class=\"note\">", to);
     if (matrix->joined > 0) {
         fprintf(to, "%zu ", matrix->joined);
         words_spans(to, "matrices in one", "份矩阵合并");
@@ -33,5 +33,9 @@ static void content(FILE *to, const void *context)
 bool page_write_matrix(const char *folder, const struct matrix *matrix, json_t *made,
                        struct error *error)
 {
+    json_t *files = json_object();
+    page_add_file(files, folder, "faults.json");
+    page_add_file(files, folder, "faults.md");
+    json_object_set_new(made, "files", files);
     return page_write(folder, content, matrix, json_pack("[o]", made), error);
 }

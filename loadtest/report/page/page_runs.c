@@ -4,44 +4,10 @@
 #include "loadtest/report/page/compare.h"
 #include "loadtest/report/page/drawn.h"
 #include "loadtest/report/page/page.h"
+#include "loadtest/report/page/sentence.h"
 #include "loadtest/report/page/tables.h"
 #include "loadtest/report/page/unpaid.h"
 #include "loadtest/report/page/words.h"
-
-#include <ctype.h>
-#include <string.h>
-
-/* As a URL wants it. */
-static void link_to(FILE *to, const char *folder, const char *name)
-{
-    fputs("<a href=\"", to);
-    for (const char *at = folder; *at; at++) {
-        if (isalnum((unsigned char)*at) || strchr("/._-~", *at))
-            fputc(*at, to);
-        else
-            fprintf(to, "%%%02X", (unsigned char)*at);
-    }
-    fprintf(to, "%s\">%s</a>", name, name);
-}
-
-static void links(FILE *to, const struct page_run *run)
-{
-    if (!run->link)
-        return;
-    fputs("<p class=\"note\">", to);
-    const char *over = run->document.over;
-    link_to(to, run->link,
-            !over                       ? "results.csv"
-            : strcmp(over, "rate") == 0 ? "capacity.csv"
-                                        : "sweep.csv");
-    fputs(" · ", to);
-    link_to(to, run->link, "results.json");
-    if (document_has_open_loop(&run->document)) {
-        fputs(" · ", to);
-        link_to(to, run->link, "arrivals.csv");
-    }
-    fputs("</p>\n", to);
-}
 
 struct runs {
     const struct page_run *items;
@@ -55,13 +21,14 @@ static void draw(FILE *to, const char *what, size_t run)
 
 static void write_run(FILE *to, const struct page_run *run, size_t number)
 {
-    links(to, run);
-    tables_verdicts(to, &run->document);
-    draw(to, "charts", number);
+    sentence_write(to, &run->document);
+    sentence_made(to, run->document.json);
+    draw(to, "files", number);
     if (unpaid_is(&run->document))
         unpaid_section(to, &run->document);
     else
         tables_lines(to, &run->document);
+    draw(to, "charts", number);
     draw(to, "conditions", number);
 }
 
@@ -97,7 +64,7 @@ bool page_write_runs(const char *folder, const struct page_run *runs, size_t cou
 
 bool page_write_run(const char *folder, const struct document *document, struct error *error)
 {
-    const struct page_run run = {.name = folder, .link = "", .document = *document};
+    const struct page_run run = {.name = "", .folder = folder, .document = *document};
 
     return page_write_runs(folder, &run, 1, error);
 }

@@ -1,5 +1,5 @@
 /*
- * The page of runs. One: its verdicts, pictures, every line, machine and settings. Several: what
+ * The page of runs. One: what it found, every line, pictures, machine and settings. Several: what
  * differs beyond the rounds' spread, then each.
  */
 #ifndef SECKILL_LOADTEST_REPORT_PAGE_PAGE_RUNS_H

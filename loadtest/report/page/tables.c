@@ -5,41 +5,6 @@
 
 #include <inttypes.h>
 
-/* A sweep asks how fast, and has no stock that could show what a strategy is worth. */
-static enum verdict shown_verdict(const struct document *document, const struct line *line)
-{
-    bool bad = line->verdict == VERDICT_BROKEN || line->verdict == VERDICT_NO_RUN;
-    return document->over && !bad ? VERDICT_KEPT : line->verdict;
-}
-
-/* The worst colours it: a promise that was broken, or something that was not proved. */
-void tables_verdicts(FILE *to, const struct document *document)
-{
-    size_t counts[VERDICT_BROKEN + 1] = {0};
-    const char *class = "safe";
-
-    for (size_t i = 0; i < document->count; i++)
-        counts[shown_verdict(document, &document->lines[i])]++;
-    if (counts[VERDICT_NO_RUN] + counts[VERDICT_PROVED_NOTHING] > 0)
-        class = "care";
-    if (counts[VERDICT_BROKEN] > 0)
-        class = "bad";
-    fprintf(to, "<p class=\"banner %s\">", class);
-    const char *comma = "";
-    for (int verdict = VERDICT_BROKEN; verdict >= VERDICT_KEPT; verdict--) {
-        if (counts[verdict] == 0)
-            continue;
-        bool measured = document->over && verdict == VERDICT_KEPT;
-        fprintf(to, "%s%zu ", comma, counts[verdict]);
-        if (measured)
-            words_spans(to, "measured", "已测量");
-        else
-            words_verdict(to, (enum verdict)verdict);
-        comma = " · ";
-    }
-    fputs("</p>\n", to);
-}
-
 static const char *best_word(const struct document *document, const struct line *line)
 {
     static const char *const words[] = {
@@ -74,23 +39,20 @@ static void stock(FILE *to, const struct line *line)
 
 static void line_row(FILE *to, const struct document *document, const struct line *line)
 {
-    enum verdict verdict = shown_verdict(document, line);
-
     fputs("<tr><td>", to);
     words_text(to, line->strategy);
-    fprintf(to, "%s</td><td>%d</td>", line_body_text(line), line->instances);
+    fprintf(to, "%s ×%d</td>", line_body_text(line), line->instances);
+    words_verdict(to, line, words_shown(document, line));
+    words_right_if(to, line);
     if (document->over)
         fprintf(to, "<td>%" PRId64 "</td>", line->value);
     figures(to, document, line);
     if (!document->over)
         stock(to, line);
-    fprintf(to, "<td class=\"text %s\">", line_class_name(words_verdict_class(verdict)));
-    words_verdict(to, verdict);
-    fprintf(to, "</td><td class=\"%s\">%s</td></tr>\n", line_class_name(line->class),
-            words_sign(line->class));
+    fputs("</tr>\n", to);
     if (!line->error && line->generators == 0)
         return;
-    fputs("<tr><td class=\"note\" colspan=\"9\">↳ ", to);
+    fputs("<tr><td class=\"note\" colspan=\"8\">↳ ", to);
     words_text(to, line->error
                        ? line->error
                        : "a round without figures: wrk was never idle and the servers were");
@@ -111,23 +73,27 @@ static void lines_notes(FILE *to, const struct document *document)
         words_heading(
             to, "Every line", "全部结果",
             "A verdict compares what a strategy promised with the database's own rows. Nothing "
-            "goes wrong during this run: no holder is paused, no Redis forgets; the last column "
-            "says which promise to be right then.",
+            "goes wrong during this run: no holder is paused, no Redis forgets; “still right if” "
+            "says what each promises then. ×3: three instances share the load.",
             "判定把策略的承诺与数据库里的行相对照。这次运行中没有发生故障：没有持锁者被暂停，"
-            "Redis 也没有丢数据；最后一列说明哪些策略承诺在那时仍然正确。");
+            "Redis 也没有丢数据；“何时仍正确”说明各策略在那时的承诺。×3 表示三个实例分担负载。");
 }
 
 /* A sweep's have a value, and no stock that could be sold out. */
 static void lines_headers(FILE *to, const struct document *document)
 {
-    static const char *const run[][2] = {
-        {"strategy", "策略"},         {"instances", "实例"},  {"committed/s", "落库/秒"},
-        {"p50 ms", "p50 毫秒"},       {"p99 ms", "p99 毫秒"}, {"sold / stock", "卖出 / 库存"},
-        {"lost updates", "丢失更新"}, {"verdict", "判定"},    {"", ""}};
-    static const char *const swept[][2] = {{"strategy", "策略"},   {"instances", "实例"},
-                                           {"value", "取值"},      {"committed/s", "落库/秒"},
-                                           {"p50 ms", "p50 毫秒"}, {"p99 ms", "p99 毫秒"},
-                                           {"verdict", "判定"},    {"", ""}};
+    static const char *const run[][2] = {{"strategy", "策略"},
+                                         {"verdict", "判定"},
+                                         {"still right if", "何时仍正确"},
+                                         {"committed/s", "落库/秒"},
+                                         {"p50 ms", "p50 毫秒"},
+                                         {"p99 ms", "p99 毫秒"},
+                                         {"sold / stock", "卖出 / 库存"},
+                                         {"lost updates", "丢失更新"}};
+    static const char *const swept[][2] = {
+        {"strategy", "策略"},  {"verdict", "判定"},        {"still right if", "何时仍正确"},
+        {"value", "取值"},     {"committed/s", "落库/秒"}, {"p50 ms", "p50 毫秒"},
+        {"p99 ms", "p99 毫秒"}};
     if (document->over)
         words_headers(to, swept, sizeof swept / sizeof *swept);
     else

@@ -1,5 +1,4 @@
-/* What the page says of one run or sweep without a script: how many lines have which verdict, and
- * every line. */
+/* Every line of a run or a sweep, without a script. */
 #ifndef SECKILL_LOADTEST_REPORT_PAGE_TABLES_H
 #define SECKILL_LOADTEST_REPORT_PAGE_TABLES_H
 
@@ -7,7 +6,6 @@
 
 #include <stdio.h>
 
-void tables_verdicts(FILE *to, const struct document *document);
 void tables_lines(FILE *to, const struct document *document);
 
 #endif

@@ -39,10 +39,9 @@ static void row(FILE *to, const struct document *document, const json_t *run)
 
     fputs("<tr><td>", to);
     words_text(to, line->strategy);
-    fprintf(to, "%s</td><td>%d</td>", line_body_text(line), line->instances);
-    fprintf(to, "<td class=\"text %s\">", line_class_name(words_verdict_class(line->verdict)));
-    words_verdict(to, line->verdict);
-    fputs("</td>", to);
+    fprintf(to, "%s</td>", line_body_text(line));
+    words_verdict(to, line, line->verdict);
+    fprintf(to, "<td>%d</td>", line->instances);
     shares(to, figures);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         fprintf(to, "<td>%" PRId64 "</td>", figure(figures, names[i]));
@@ -56,8 +55,8 @@ static void row(FILE *to, const struct document *document, const json_t *run)
 
 void unpaid_section(FILE *to, const struct document *document)
 {
-    static const char *const names[][2] = {{"strategy", "策略"},     {"instances", "实例"},
-                                           {"verdict", "判定"},      {"", ""},
+    static const char *const names[][2] = {{"strategy", "策略"},     {"verdict", "判定"},
+                                           {"instances", "实例"},    {"", ""},
                                            {"bought", "下单"},       {"paid", "已支付"},
                                            {"too late", "支付过晚"}, {"never paid", "未支付"},
                                            {"refused", "被拒"},      {"most held", "最多占用"},

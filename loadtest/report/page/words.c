@@ -40,30 +40,62 @@ void words_heading(FILE *to, const char *english, const char *chinese, const cha
 /* Whether the column has texts, which stand on its left; figures stand on its right. */
 static bool is_text(const char *english)
 {
-    return strcmp(english, "verdict") == 0;
+    return strcmp(english, "verdict") == 0 || strcmp(english, "still right if") == 0;
 }
 
 void words_headers(FILE *to, const char *const names[][2], size_t count)
 {
-    fputs("<tr>", to);
+    fputs("<thead><tr>", to);
     for (size_t i = 0; i < count; i++) {
         fputs(is_text(names[i][0]) ? "<th class=\"text\">" : "<th>", to);
         words_spans(to, names[i][0], names[i][1]);
         fputs("</th>\n", to);
     }
-    fputs("</tr>\n", to);
+    fputs("</tr></thead>\n", to);
 }
 
-void words_verdict(FILE *to, enum verdict verdict)
+/* What it did, and that no promise of its own forbids it. */
+static void unsafe(FILE *to, const struct line *line)
+{
+    bool one = line->promise.one_instance;
+    if (line->oversold > 0)
+        words_spans(to, "oversold", "超卖");
+    else if (line->lost_updates > 0)
+        words_spans(to, "lost updates", "丢失更新");
+    else
+        words_spans(to, "wrong", "出错");
+    words_spans(to, one ? " (it promises one instance)" : " (it promises nothing)",
+                one ? "（它只承诺一个实例）" : "（它什么也没承诺）");
+}
+
+void words_verdict(FILE *to, const struct line *line, enum verdict shown)
 {
     static const char *const chinese[] = {
         [VERDICT_KEPT] = "守住承诺",
         [VERDICT_PROVED_NOTHING] = "什么也没证明",
-        [VERDICT_UNSAFE] = "不安全，与声明一致",
         [VERDICT_NO_RUN] = "没有跑成",
         [VERDICT_BROKEN] = "违背承诺",
     };
-    words_spans(to, verdict_name(verdict), chinese[verdict]);
+    fprintf(to, "<td class=\"text verdict %s\">", line_class_name(words_verdict_class(shown)));
+    if (shown == VERDICT_UNSAFE)
+        unsafe(to, line);
+    else
+        words_spans(to, verdict_name(shown), chinese[shown]);
+    fputs("</td>", to);
+}
+
+void words_right_if(FILE *to, const struct line *line)
+{
+    const struct promise *promise = &line->promise;
+    const char *chinese = !promise->one_instance                              ? "从不"
+                          : !promise->many_instances                          ? "只有一个实例"
+                          : promise->paused_holder && promise->redis_failover ? "无论发生什么"
+                          : promise->paused_holder                            ? "没有故障切换"
+                          : promise->redis_failover                           ? "没有停顿"
+                                                    : "没有停顿和故障切换";
+    fprintf(to, "<td class=\"text %s\">", line_class_name(line->class));
+    words_spans(to, promise_right_if(promise), chinese);
+    fputs("</td>", to);
 }
 
 enum line_class words_verdict_class(enum verdict verdict)
@@ -73,8 +105,9 @@ enum line_class words_verdict_class(enum verdict verdict)
     return verdict == VERDICT_UNSAFE || verdict == VERDICT_BROKEN ? LINE_BAD : LINE_CARE;
 }
 
-const char *words_sign(enum line_class class)
+/* A sweep asks how fast, and has no stock that could show what a strategy is worth. */
+enum verdict words_shown(const struct document *document, const struct line *line)
 {
-    static const char *const signs[] = {[LINE_SAFE] = "✓", [LINE_CARE] = "△", [LINE_BAD] = "✗"};
-    return signs[class];
+    bool bad = line->verdict == VERDICT_BROKEN || line->verdict == VERDICT_NO_RUN;
+    return document->over && !bad ? VERDICT_KEPT : line->verdict;
 }

@@ -24,11 +24,12 @@ void words_heading(FILE *to, const char *english, const char *chinese, const cha
 /* A table's first row. */
 void words_headers(FILE *to, const char *const names[][2], size_t count);
 
-/* A verdict's name, within an element that is open; and how it is coloured. */
-void words_verdict(FILE *to, enum verdict verdict);
+/* The verdict that a page shows of a line, how it is coloured, and its cell of a table. */
+enum verdict words_shown(const struct document *document, const struct line *line);
 enum line_class words_verdict_class(enum verdict verdict);
+void words_verdict(FILE *to, const struct line *line, enum verdict shown);
 
-/* A class is told by colour and by a sign, for readers who do not tell the colours apart. */
-const char *words_sign(enum line_class class);
+/* The cell that says how far the promise goes. */
+void words_right_if(FILE *to, const struct line *line);
 
 #endif

@@ -3,13 +3,198 @@
 
 #include "base/clock.h"
 #include "loadtest/base/process.h"
+#include "loadtest/judge/connect.h"
+#include "loadtest/shop/fill.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUIET_EVERY_MS = 100 };
+enum { QUIET_EVERY_MS = 100, QUERY_BYTES_MAX = 16 << 20 };
+
+/* --- questions --- */
+
+/* Owned; NULL: out of memory, or it names something else. */
+static char *fill_sql(const struct target *target, const char *sql)
+{
+    char product[24], stock[24];
+    const struct fill_field fields[] = {{"product", product}, {"stock", stock}};
+    snprintf(product, sizeof product, "%" PRId64, target->product);
+    snprintf(stock, sizeof stock, "%" PRId64, target->stock);
+    return fill(sql, fields, sizeof fields / sizeof fields[0], FILL_PLAIN);
+}
+
+/* NULL: a text in it is not in UTF-8, so it cannot be told. */
+static json_t *row_of(const PGresult *result, int row)
+{
+    json_t *values = json_array();
+    for (int i = 0; i < PQnfields(result); i++) {
+        bool null = PQgetisnull(result, row, i) == 1;
+        json_t *value = null ? json_null() : json_string(PQgetvalue(result, row, i));
+        if (json_array_append_new(values, value) != 0) {
+            json_decref(values);
+            return NULL;
+        }
+    }
+    return values;
+}
+
+/* NULL with the error. */
+static json_t *rows_of(const PGresult *result, struct error *error)
+{
+    json_t *rows = json_array();
+    for (int i = 0; i < PQntuples(result); i++) {
+        if (json_array_append_new(rows, row_of(result, i)) != 0) {
+            error_fail(error, "row %d is not text in UTF-8", i + 1);
+            json_decref(rows);
+            return NULL;
+        }
+    }
+    return rows;
+}
+
+/* NULL with the error. */
+static PGresult *run_sql(PGconn *connection, const char *sql, struct error *error)
+{
+    PGresult *result = PQexec(connection, sql);
+    ExecStatusType status = PQresultStatus(result);
+    if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK)
+        return result;
+    connect_failed(connection, "PostgreSQL", error);
+    PQclear(result);
+    return NULL;
+}
+
+/* Whatever the shop's database keeps its texts in. */
+static bool speak_utf8(PGconn *connection, struct error *error)
+{
+    return PQsetClientEncoding(connection, "UTF8") == 0 ||
+           connect_failed(connection, "PostgreSQL", error);
+}
+
+static PGresult *ask_sql(const struct target *target, const char *text, struct error *error)
+{
+    char *sql = fill_sql(target, text);
+    if (!sql) {
+        error_fail(error, "its SQL names something else than {product} and {stock}");
+        return NULL;
+    }
+    PGconn *connection =
+        connect_open(target->database ? target->database : "", "seckill-loadtest", error);
+    PGresult *result =
+        connection && speak_utf8(connection, error) ? run_sql(connection, sql, error) : NULL;
+    PQfinish(connection);
+    free(sql);
+    return result;
+}
+
+/* The first line that a command has said on stderr since `from`. */
+static void add_log(const char *log, long from, struct error *error)
+{
+    char said[240] = "";
+    FILE *file = log ? fopen(log, "re") : NULL;
+    if (!file)
+        return;
+    if (fseek(file, from, SEEK_SET) == 0) {
+        size_t got = fread(said, 1, sizeof said - 1, file);
+        said[got] = '\0';
+        said[strcspn(said, "\n")] = '\0';
+    }
+    fclose(file);
+    size_t used = strlen(error->text);
+    snprintf(error->text + used, sizeof error->text - used, "%s", said);
+}
+
+static long length_of(const char *log)
+{
+    FILE *file = log ? fopen(log, "re") : NULL;
+    long length = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
+    if (file)
+        fclose(file);
+    return length > 0 ? length : 0;
+}
+
+/* What it wrote; owned; NULL with the error. */
+static char *run_command(const struct shop_asker *asker, const char *command, struct error *error)
+{
+    char product[40], stock[40];
+    const char *const environment[] = {product, stock, NULL};
+    const char *const argv[] = {"sh", "-c", command, NULL};
+    snprintf(product, sizeof product, "PRODUCT=%" PRId64, asker->target->product);
+    snprintf(stock, sizeof stock, "STOCK=%" PRId64, asker->target->stock);
+    char *output = malloc(QUERY_BYTES_MAX + 2);
+    if (!output) {
+        error_fail(error, "out of memory");
+        return NULL;
+    }
+    long began = length_of(asker->log);
+    const struct process_capture capture = {.environment = environment,
+                                            .log_path = asker->log,
+                                            .output = output,
+                                            .size = QUERY_BYTES_MAX + 2,
+                                            .limit_ms = asker->limit_ms};
+    bool good = process_capture(argv, &capture, error);
+    if (!good)
+        add_log(asker->log, began, error);
+    else if (strlen(output) > QUERY_BYTES_MAX)
+        good = error_fail(error, "the command printed more than %d MiB", QUERY_BYTES_MAX >> 20);
+    if (good)
+        return output;
+    free(output);
+    return NULL;
+}
+
+static json_t *ask_command(const struct shop_asker *asker, const char *command, struct error *error)
+{
+    json_error_t where;
+    char *output = run_command(asker, command, error);
+    if (!output)
+        return NULL;
+    json_t *answer = json_loads(output, JSON_DECODE_ANY, &where);
+    if (!answer)
+        error_fail(error, "the command printed no JSON (line %d: %s): %.100s", where.line,
+                   where.text, output);
+    free(output);
+    return answer;
+}
+
+/* What it answered, as JSON, owned by the caller: of SQL an array of rows that are arrays of texts
+ * and nulls. NULL with the error. */
+static json_t *query_ask(const struct shop_asker *asker, const char *name,
+                         const struct shop_query *query, struct error *error)
+{
+    json_t *answer = NULL;
+    if (query->sql) {
+        PGresult *result = ask_sql(asker->target, query->sql, error);
+        answer = result ? rows_of(result, error) : NULL;
+        PQclear(result);
+    } else
+        answer = ask_command(asker, query->command, error);
+    if (!answer)
+        error_prefix(error, "%s", name);
+    return answer;
+}
+
+/* The same when only its success counts. */
+static bool query_do(const struct shop_asker *asker, const char *name,
+                     const struct shop_query *query, struct error *error)
+{
+    bool done = false;
+    if (query->sql) {
+        PGresult *result = ask_sql(asker->target, query->sql, error);
+        done = result != NULL;
+        PQclear(result);
+    } else {
+        char *output = run_command(asker, query->command, error);
+        done = output != NULL;
+        free(output);
+    }
+    return done || error_prefix(error, "%s", name);
+}
+
+/* --- books --- */
 
 /* A value stands alone, or is the first of the first row. Borrowed; NULL: there is none. */
 static const json_t *value_of(const json_t *answer)
@@ -71,17 +256,17 @@ bool audit_wait_quiet(const struct shop_asker *asker, struct error *error)
     }
 }
 
-static bool read_left(const struct shop_asker *asker, struct shop_books *out, struct error *error)
+static bool read_left(const struct shop_asker *asker, struct rows *out, struct error *error)
 {
     json_t *answer = query_ask(asker, "stock_left", &asker->target->stock_left, error);
     if (!answer)
         return false;
-    out->has_left = number_of(value_of(answer), &out->left) && out->left >= -SHOP_LEFT_MAX &&
-                    out->left <= SHOP_LEFT_MAX;
+    out->has_left = number_of(value_of(answer), &out->left) && out->left >= -ROWS_LEFT_MAX &&
+                    out->left <= ROWS_LEFT_MAX;
     json_decref(answer);
     return out->has_left ||
            error_fail(error, "stock_left: it must be one whole number from %" PRId64 " to %" PRId64,
-                      -SHOP_LEFT_MAX, SHOP_LEFT_MAX);
+                      -ROWS_LEFT_MAX, ROWS_LEFT_MAX);
 }
 
 /* Owned; NULL: none. */
@@ -93,25 +278,24 @@ static char *name_of(const json_t *value)
                                  : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 }
 
-static bool add_row(struct shop_books *out, const json_t *values, size_t number,
-                    struct error *error)
+static bool add_row(struct rows *out, const json_t *values, size_t number, struct error *error)
 {
     const json_t *units = json_array_get(values, 2);
-    struct shop_row *row = json_is_array(values) ? shop_books_add(out) : NULL;
+    struct row_order *row = json_is_array(values) ? rows_add_order(out) : NULL;
     if (!row)
         return error_fail(error, "orders: row %zu is no array of id, user and units", number);
     row->id = name_of(json_array_get(values, 0));
     row->user = name_of(json_array_get(values, 1));
-    row->units = 1;
+    row->quantity = 1;
     if (units && !json_is_null(units) &&
-        (!number_of(units, &row->units) || row->units < 0 || row->units > SHOP_UNITS_MAX))
+        (!number_of(units, &row->quantity) || row->quantity < 0 || row->quantity > ROWS_UNITS_MAX))
         return error_fail(error,
                           "orders: the units of row %zu are no whole number from 0 to %" PRId64,
-                          number, SHOP_UNITS_MAX);
+                          number, ROWS_UNITS_MAX);
     return true;
 }
 
-static bool read_rows(const struct shop_asker *asker, struct shop_books *out, struct error *error)
+static bool read_rows(const struct shop_asker *asker, struct rows *out, struct error *error)
 {
     json_t *answer = query_ask(asker, "orders", &asker->target->orders, error);
     if (!answer)
@@ -120,27 +304,26 @@ static bool read_rows(const struct shop_asker *asker, struct shop_books *out, st
                 error_fail(error, "orders: it must be an array of rows: [[id, user, units], …]");
     for (size_t i = 0; good && i < json_array_size(answer); i++)
         good = add_row(out, json_array_get(answer, i), i + 1, error);
-    out->has_rows = good;
+    out->has_orders = good;
     json_decref(answer);
     return good;
 }
 
-bool audit_read(const struct shop_asker *asker, struct shop_books *out, struct error *error)
+bool audit_read(const struct shop_asker *asker, struct rows *out, struct error *error)
 {
     const struct target *target = asker->target;
-    *out = (struct shop_books){0};
+    *out = (struct rows){0};
     return (!shop_query_is_given(&target->stock_left) || read_left(asker, out, error)) &&
            (!shop_query_is_given(&target->orders) || read_rows(asker, out, error));
 }
 
-bool audit_is_fresh(const struct target *target, const struct shop_books *books,
-                    struct error *error)
+bool audit_is_fresh(const struct target *target, const struct rows *books, struct error *error)
 {
-    if (books->count > 0)
+    if (books->orders_count > 0)
         return error_fail(error,
                           "the sale does not begin: there are %zu orders already (reset does not "
                           "take them away, or orders asks for others too)",
-                          books->count);
+                          books->orders_count);
     if (books->has_left && books->left != target->stock)
         return error_fail(error,
                           "the sale does not begin: %" PRId64 " are left, and stock says %" PRId64,

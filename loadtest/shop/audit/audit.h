@@ -1,12 +1,23 @@
 /*
  * The shop's own books, as its target says how to get at them: put back to the start, waited for
- * until nothing is under way, read. Blocks; SIGINT and SIGTERM end a wait.
+ * until nothing is under way, read. Each question is SQL on PostgreSQL, or a command that prints
+ * JSON, with its own deadline, a command also with a bound on what it may say; an error names it.
+ * Blocks; SIGINT and SIGTERM end a wait.
  */
 #ifndef SECKILL_LOADTEST_SHOP_AUDIT_H
 #define SECKILL_LOADTEST_SHOP_AUDIT_H
 
-#include "loadtest/shop/audit/query.h"
-#include "loadtest/shop/claims/history.h"
+#include "loadtest/ledger/rows.h"
+#include "loadtest/shop/target.h"
+
+enum { QUERY_LIMIT_MS = 60000 };
+
+/* `log` is the file that a command's stderr is added to. */
+struct shop_asker {
+    const struct target *target; /* borrowed */
+    const char *log;             /* borrowed */
+    int limit_ms;                /* of a command */
+};
 
 /* Without a reset in the target nothing is done. */
 bool audit_reset(const struct shop_asker *asker, struct error *error);
@@ -15,10 +26,9 @@ bool audit_reset(const struct shop_asker *asker, struct error *error);
 bool audit_wait_quiet(const struct shop_asker *asker, struct error *error);
 
 /* What the target names of it. The caller frees it, of a false one too. */
-bool audit_read(const struct shop_asker *asker, struct shop_books *out, struct error *error);
+bool audit_read(const struct shop_asker *asker, struct rows *out, struct error *error);
 
 /* False, saying what: the books are not those of a sale that begins. */
-bool audit_is_fresh(const struct target *target, const struct shop_books *books,
-                    struct error *error);
+bool audit_is_fresh(const struct target *target, const struct rows *books, struct error *error);
 
 #endif

@@ -194,6 +194,44 @@ struct shop_answer call_answer(const struct call *call, CURLcode result)
     return (struct shop_answer){(int)status, call->answer ? call->answer : "", call->length};
 }
 
+/* The value of a line of curl's: domain, subdomains, path, secure, expires, name, value. NULL: the
+ * cookie has another name. */
+static const char *cookie_value(const char *line, const char *name)
+{
+    size_t length = strlen(name);
+    for (int tabs = 0; tabs < 5 && line; tabs++) {
+        line = strchr(line, '\t');
+        line = line ? line + 1 : NULL;
+    }
+    return line && strncmp(line, name, length) == 0 && line[length] == '\t' ? line + length + 1
+                                                                            : NULL;
+}
+
+static char *take_cookie(const struct call *call, const char *name)
+{
+    struct curl_slist *cookies = NULL;
+    char *taken = NULL;
+    curl_easy_getinfo(call->easy, CURLINFO_COOKIELIST, &cookies);
+    for (const struct curl_slist *one = cookies; one && !taken; one = one->next) {
+        const char *value = cookie_value(one->data, name);
+        taken = value && *value ? strdup(value) : NULL;
+    }
+    curl_slist_free_all(cookies);
+    return taken;
+}
+
+char *call_take(const struct call *call, const struct shop_answer *answer,
+                const struct shop_take *take)
+{
+    struct curl_header *header = NULL;
+    if (take->from == SHOP_BODY)
+        return meaning_take(answer, take->at);
+    if (take->from == SHOP_COOKIE)
+        return take_cookie(call, take->at);
+    bool found = curl_easy_header(call->easy, take->at, 0, CURLH_HEADER, -1, &header) == CURLHE_OK;
+    return found && *header->value ? strdup(header->value) : NULL;
+}
+
 void call_explain(const struct call *call, CURLcode result, struct error *error)
 {
     const char *reason = *call->reason ? call->reason : curl_easy_strerror(result);

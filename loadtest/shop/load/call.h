@@ -9,8 +9,8 @@
 #ifndef SECKILL_LOADTEST_SHOP_LOAD_CALL_H
 #define SECKILL_LOADTEST_SHOP_LOAD_CALL_H
 
-#include "loadtest/shop/claims/meaning.h"
 #include "loadtest/shop/fill.h"
+#include "loadtest/shop/load/meaning.h"
 
 #include <curl/curl.h>
 
@@ -45,6 +45,11 @@ bool call_prepare(struct call *call, const struct shop_request *request,
 
 /* After curl is done with it. The status is 0 of what did not come whole. */
 struct shop_answer call_answer(const struct call *call, CURLcode result);
+
+/* What a step takes from it, owned by the caller; NULL: nothing is there, or an empty text. A
+ * cookie may be from an answer before. */
+char *call_take(const struct call *call, const struct shop_answer *answer,
+                const struct shop_take *take);
 
 /* Why it has no answer; of a certificate that is refused also what would help. An empty text: it
  * has one. */

@@ -23,9 +23,8 @@ struct again {
 
 struct sender {
     const struct send_plan *plan;
-    struct shop_history *history;
-    struct json_lines *ledger;
-    struct send_result *result;
+    struct ledger *ledger;
+    struct json_lines *writer;
     struct curl_wire wire;
     struct visit *visits; /* owned: by connection */
     CURL **handles;       /* owned; each is its visit's */
@@ -42,9 +41,9 @@ struct sender {
 
 static void note_failure(struct sender *sender, const struct error *error)
 {
-    if (sender->result->failures++ == 0)
-        snprintf(sender->result->first_failure, sizeof sender->result->first_failure, "%.390s",
-                 error->text);
+    if (sender->ledger->load.failures++ == 0)
+        snprintf(sender->ledger->load.first_failure, sizeof sender->ledger->load.first_failure,
+                 "%.390s", error->text);
 }
 
 /* One that no other run has. */
@@ -81,25 +80,30 @@ static const char *field(const struct visit_fields *fields, const char *name)
     return "";
 }
 
-static struct shop_purchase *record(struct sender *sender, struct visit *visit, bool repeat,
-                                    int64_t due_us)
+static struct ledger_op *purchase_of(const struct sender *sender, const struct visit *visit)
 {
-    struct shop_purchase *purchase = history_add(sender->history);
-    if (!purchase)
-        return NULL;
-    visit->number = sender->history->count - 1;
-    *purchase =
-        (struct shop_purchase){.user = strdup(field(&visit->fields, "user")),
-                               .key = sender->has_key ? strdup(field(&visit->fields, "key")) : NULL,
-                               .repeat = repeat,
-                               .due_us = due_us};
-    shop_ledger_begin(sender->ledger, visit->number, purchase);
-    return purchase;
+    return &sender->ledger->ops[visit->number];
 }
 
-static struct shop_purchase *purchase_of(const struct sender *sender, const struct visit *visit)
+/* False: no memory. */
+static bool record(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
 {
-    return &sender->history->items[visit->number];
+    struct ledger_op op = {.number = (int64_t)sender->ledger->ops_count + 1,
+                           .kind = LEDGER_BUY,
+                           .due_us = due_us,
+                           .start_us = clock_mono_us(),
+                           .end_us = LEDGER_NEVER,
+                           .user = strdup(field(&visit->fields, "user")),
+                           .key = sender->has_key ? strdup(field(&visit->fields, "key")) : NULL,
+                           .repeat = repeat,
+                           .unasked = true};
+    bool good = op.user && (op.key || !sender->has_key);
+    visit->number = sender->ledger->ops_count;
+    ledger_op_means(&op, SHOP_UNKNOWN);
+    if (!ledger_add_op(sender->ledger, &op) || !good)
+        return false;
+    ledger_write_begin(sender->writer, purchase_of(sender, visit));
+    return true;
 }
 
 /* Puts the same purchase, or another of the same user, at the end of those that wait. */
@@ -123,7 +127,7 @@ static void queue_again(struct sender *sender, const struct visit *visit, int64_
 /* Every tenth of those who have bought, the first among them, asks for one more than the limit. */
 static void go_beyond_limit(struct sender *sender, const struct visit *visit)
 {
-    const struct shop_purchase *purchase = purchase_of(sender, visit);
+    const struct ledger_op *purchase = purchase_of(sender, visit);
     if (visit->bought >= sender->plan->target->limit || purchase->last != SHOP_SOLD ||
         purchase->repeat)
         return;
@@ -135,8 +139,8 @@ static void finish(struct sender *sender, struct visit *visit)
 {
     sender->busy--;
     go_beyond_limit(sender, visit);
-    sender->result->answered += purchase_of(sender, visit)->end_us != 0;
-    shop_ledger_end(sender->ledger, visit->number, purchase_of(sender, visit));
+    sender->ledger->load.answered += purchase_of(sender, visit)->end_us != LEDGER_NEVER;
+    ledger_write_end(sender->writer, purchase_of(sender, visit));
     visit_fields_drop(&visit->fields);
 }
 
@@ -144,11 +148,10 @@ static void finish(struct sender *sender, struct visit *visit)
 static bool begin(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
 {
     struct error error;
-    struct shop_purchase *purchase = record(sender, visit, repeat, due_us);
-    if (!purchase || !purchase->user)
+    if (!record(sender, visit, repeat, due_us))
         return false;
     sender->busy++;
-    if (!visit_begin(visit, sender->plan->target, purchase, &error)) {
+    if (!visit_begin(visit, sender->plan->target, purchase_of(sender, visit), &error)) {
         note_failure(sender, &error);
         finish(sender, visit);
     }
@@ -209,7 +212,7 @@ static bool is_due(const struct sender *sender, int64_t *due_us)
     *due_us = now_us;
     if (!is_open(sender))
         return has_more(sender);
-    *due_us = sender->result->began_us + sender->walk.at_us;
+    *due_us = sender->ledger->load.began_us + sender->walk.at_us;
     return !sender->walk.ended && *due_us <= now_us;
 }
 
@@ -307,7 +310,7 @@ static int64_t due_us(void *self, bool *crowded)
     }
     if (idle > 0 && (sender->first || has_more(sender)))
         return 0;
-    int64_t next_us = sender->result->began_us + sender->walk.at_us;
+    int64_t next_us = sender->ledger->load.began_us + sender->walk.at_us;
     if (idle > 0 && is_open(sender) && !sender->walk.ended && next_us < until_us)
         until_us = next_us;
     return until_us;
@@ -316,7 +319,7 @@ static int64_t due_us(void *self, bool *crowded)
 /* Each purchase stands in the ledger's file before the shop hears of it. */
 static bool commit(void *self, struct error *error)
 {
-    return json_lines_flush(((struct sender *)self)->ledger, error);
+    return json_lines_flush(((struct sender *)self)->writer, error);
 }
 
 static bool tick(void *self, int64_t now_us, struct error *error)
@@ -326,7 +329,7 @@ static bool tick(void *self, int64_t now_us, struct error *error)
         return error_fail(error, "out of memory");
     if (sender->plan->tick && now_us - sender->ticked_us >= TICK_US) {
         sender->ticked_us = now_us;
-        sender->plan->tick(sender->plan->context, sender->result->answered);
+        sender->plan->tick(sender->plan->context, sender->ledger->load.answered);
     }
     return commit(sender, error);
 }
@@ -381,23 +384,22 @@ static bool run(struct sender *sender, struct error *error)
     return engine_run(&plan, error);
 }
 
-bool send_load(const struct send_plan *plan, struct shop_history *history,
-               struct json_lines *ledger, struct send_result *result, struct error *error)
+bool send_load(const struct send_plan *plan, struct ledger *ledger, struct json_lines *writer,
+               struct error *error)
 {
     struct sender sender = {.plan = plan,
-                            .history = history,
                             .ledger = ledger,
-                            .result = result,
+                            .writer = writer,
                             .random = random_begin(plan->seed, 0),
                             .has_key = shop_request_names(&plan->target->purchase, "key")};
     sender.last = &sender.first;
-    *result = (struct send_result){.began_us = clock_mono_us()};
+    ledger->load.began_us = clock_mono_us();
     if (is_open(&sender))
         arrivals_init(&sender.walk, &plan->arrivals);
     bool good = open_visits(&sender, error) && run(&sender, error);
-    result->ended_us = clock_mono_us();
+    ledger->load.ended_us = clock_mono_us();
     int64_t lag_us = latency_quantile_us(&sender.lag, 0.99);
-    result->late_us = lag_us > plan->lag_limit_us ? lag_us : 0;
+    ledger->load.late_us = lag_us > plan->lag_limit_us ? lag_us : 0;
     close_visits(&sender);
     return good;
 }

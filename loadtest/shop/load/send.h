@@ -9,10 +9,9 @@
 #ifndef SECKILL_LOADTEST_SHOP_LOAD_SEND_H
 #define SECKILL_LOADTEST_SHOP_LOAD_SEND_H
 
+#include "loadtest/ledger/ledger_write.h"
 #include "loadtest/load/arrivals.h"
 #include "loadtest/shop/load/call.h"
-#include "loadtest/shop/load/send_result.h"
-#include "loadtest/shop/load/shop_ledger.h"
 #include "loadtest/shop/load/users.h"
 
 struct send_plan {
@@ -28,9 +27,10 @@ struct send_plan {
     void *context;
 };
 
-/* Everything that was asked stands in `history`, and in the ledger. False: it could not be done, or
- * was interrupted; what was sent until then is recorded. */
-bool send_load(const struct send_plan *plan, struct shop_history *history,
-               struct json_lines *ledger, struct send_result *result, struct error *error);
+/* Everything that was asked stands in the ledger, what the load came to in its `load`, and both in
+ * the writer's file. False: it could not be done, or was interrupted; what was sent until then is
+ * recorded. */
+bool send_load(const struct send_plan *plan, struct ledger *ledger, struct json_lines *writer,
+               struct error *error);
 
 #endif

@@ -63,15 +63,16 @@ static bool prepare(struct visit *visit, const struct shop_request *request, enu
 }
 
 static bool prepare_purchase(struct visit *visit, const struct target *target,
-                             struct shop_purchase *purchase, struct error *error)
+                             struct ledger_op *purchase, struct error *error)
 {
     bool made = prepare(visit, &target->purchase, VISIT_BUYING, error);
-    purchase->asked = made;
-    purchase->start_us = made ? clock_mono_us() : 0;
+    purchase->unasked = !made;
+    if (made)
+        purchase->start_us = clock_mono_us();
     return made;
 }
 
-bool visit_begin(struct visit *visit, const struct target *target, struct shop_purchase *purchase,
+bool visit_begin(struct visit *visit, const struct target *target, struct ledger_op *purchase,
                  struct error *error)
 {
     call_forget_cookies(&visit->call);
@@ -85,7 +86,7 @@ bool visit_begin(struct visit *visit, const struct target *target, struct shop_p
 }
 
 /* A step that says no has answered for the purchase, which is then never sent. */
-static bool says_no(const struct shop_request *step, struct shop_purchase *purchase,
+static bool says_no(const struct shop_request *step, struct ledger_op *purchase,
                     const struct shop_answer *answer)
 {
     char *order = NULL; /* a no has none */
@@ -94,15 +95,14 @@ static bool says_no(const struct shop_request *step, struct shop_purchase *purch
         meaning = meaning_of(step->rules, step->rule_count, answer, &order);
     if (meaning == SHOP_UNKNOWN)
         return false;
-    purchase->first = purchase->last = meaning;
+    ledger_op_means(purchase, meaning);
     purchase->status = answer->status;
     purchase->end_us = clock_mono_us();
     return true;
 }
 
-static void end_step(struct visit *visit, const struct target *target,
-                     struct shop_purchase *purchase, const struct shop_answer *answer,
-                     struct error *error)
+static void end_step(struct visit *visit, const struct target *target, struct ledger_op *purchase,
+                     const struct shop_answer *answer, struct error *error)
 {
     const struct shop_request *step = &target->steps[visit->step];
     if (says_no(step, purchase, answer))
@@ -115,12 +115,12 @@ static void end_step(struct visit *visit, const struct target *target,
         return;
     }
     for (size_t i = 0; i < step->take_count; i++) {
-        char *value = meaning_take(answer, step->takes[i].value);
+        char *value = call_take(&visit->call, answer, &step->takes[i]);
         bool taken = value && visit_fields_set(&visit->fields, step->takes[i].name, value);
         free(value);
         if (!taken) {
             error_fail(error, "step %zu (%.200s): its answer has nothing at %s", visit->step + 1,
-                       step->url, step->takes[i].value);
+                       step->url, step->takes[i].at);
             return;
         }
     }
@@ -138,13 +138,14 @@ static void rest(struct visit *visit, const struct target *target)
 }
 
 static void end_purchase(struct visit *visit, const struct target *target,
-                         struct shop_purchase *purchase, const struct shop_answer *answer)
+                         struct ledger_op *purchase, const struct shop_answer *answer)
 {
+    enum shop_meaning meaning = SHOP_UNKNOWN;
     purchase->end_us = clock_mono_us();
     purchase->status = answer->status;
     if (answer->status)
-        purchase->first = meaning_of(target->rules, target->rule_count, answer, &purchase->order);
-    purchase->last = purchase->first;
+        meaning = meaning_of(target->rules, target->rule_count, answer, &purchase->order);
+    ledger_op_means(purchase, meaning);
     if (purchase->order && !visit_fields_set(&visit->fields, "order", purchase->order))
         return;
     if (purchase->first != SHOP_ACCEPTED || !target->poll.method)
@@ -155,7 +156,7 @@ static void end_purchase(struct visit *visit, const struct target *target,
 
 /* An answer that says nothing yet is asked for again, until its time is over. */
 static void end_question(struct visit *visit, const struct target *target,
-                         struct shop_purchase *purchase, const struct shop_answer *answer)
+                         struct ledger_op *purchase, const struct shop_answer *answer)
 {
     char *order = NULL;
     enum shop_meaning meaning = SHOP_UNKNOWN;
@@ -174,8 +175,8 @@ static void end_question(struct visit *visit, const struct target *target,
     rest(visit, target);
 }
 
-void visit_answered(struct visit *visit, const struct target *target,
-                    struct shop_purchase *purchase, CURLcode result, struct error *error)
+void visit_answered(struct visit *visit, const struct target *target, struct ledger_op *purchase,
+                    CURLcode result, struct error *error)
 {
     const struct shop_answer answer = call_answer(&visit->call, result);
     enum visit_state state = visit->state;

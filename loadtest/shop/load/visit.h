@@ -8,7 +8,7 @@
 #ifndef SECKILL_LOADTEST_SHOP_LOAD_VISIT_H
 #define SECKILL_LOADTEST_SHOP_LOAD_VISIT_H
 
-#include "loadtest/shop/claims/history.h"
+#include "loadtest/ledger/ledger.h"
 #include "loadtest/shop/load/call.h"
 
 enum { VISIT_FIELDS_MAX = 64 };
@@ -37,7 +37,7 @@ struct visit {
     enum visit_state state;
     struct call call;
     struct visit_fields fields;
-    size_t number; /* of the purchase in the history */
+    size_t number; /* the purchase's place in the ledger */
     size_t step;
     int64_t rest_until_us, give_up_us;
     int64_t bought;  /* so often its user had been told `sold` before */
@@ -47,13 +47,13 @@ struct visit {
 };
 
 /* Prepares the first request. False: it has ended, with the error; then it is idle. */
-bool visit_begin(struct visit *visit, const struct target *target, struct shop_purchase *purchase,
+bool visit_begin(struct visit *visit, const struct target *target, struct ledger_op *purchase,
                  struct error *error);
 
 /* curl is done with its request. Afterwards the next request is prepared, or it rests, or has ended
  * (idle; the error is set, or its text is empty). */
-void visit_answered(struct visit *visit, const struct target *target,
-                    struct shop_purchase *purchase, CURLcode result, struct error *error);
+void visit_answered(struct visit *visit, const struct target *target, struct ledger_op *purchase,
+                    CURLcode result, struct error *error);
 
 /* It has rested: prepares the question. */
 bool visit_ask(struct visit *visit, const struct target *target, struct error *error);

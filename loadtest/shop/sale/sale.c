@@ -1,10 +1,12 @@
 /* See sale.h. */
 #include "loadtest/shop/sale/sale.h"
 
+#include "base/clock.h"
 #include "loadtest/shop/audit/audit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LEAST_BUYERS = 300, STOCKS = 3 };
 
@@ -35,41 +37,62 @@ static struct send_plan load_of(const struct sale_plan *plan, const struct shop_
 
 static bool prepare(const struct shop_asker *asker, struct error *error)
 {
-    struct shop_books books = {0};
+    struct rows books = {0};
     bool good = audit_reset(asker, error) && audit_read(asker, &books, error) &&
                 audit_is_fresh(asker->target, &books, error);
-    shop_books_fini(&books);
+    rows_fini(&books);
     return good;
 }
 
 static bool load(const struct sale_plan *plan, const struct shop_asker *asker, struct sale *out,
-                 struct json_lines *ledger, struct error *error)
+                 struct json_lines *writer, struct error *error)
 {
     struct shop_users users;
     if (!users_open(&users, plan->target, asker->log, error))
         return false;
     const struct send_plan what = load_of(plan, &users);
-    bool good = prepare(asker, error) && send_load(&what, &out->history, ledger, &out->sent, error);
+    bool good = prepare(asker, error) && send_load(&what, &out->ledger, writer, error);
     users_close(&users);
     return good;
 }
 
 static bool hold(const struct sale_plan *plan, const struct shop_asker *asker, struct sale *out,
-                 struct json_lines *ledger, struct error *error)
+                 struct json_lines *writer, struct error *error)
 {
-    if (!load(plan, asker, out, ledger, error) || !audit_wait_quiet(asker, error) ||
-        !audit_read(asker, &out->books, error))
+    if (!load(plan, asker, out, writer, error) || !audit_wait_quiet(asker, error) ||
+        !audit_read(asker, &out->ledger.books, error))
         return false;
-    shop_ledger_sent(ledger, &out->sent);
-    shop_ledger_books(ledger, &out->books);
+    ledger_write_load(writer, &out->ledger.load);
+    ledger_write_books(writer, &out->ledger.books);
+    ledger_write_done(writer, clock_mono_us());
     return sale_judge(plan->target, out, error);
+}
+
+/* Where the target has the order's id in an answer that leads to `sold`; NULL: nowhere. */
+static const char *order_pointer(const struct target *target)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < target->rule_count + target->poll.rule_count; i++) {
+        const struct shop_rule *rule = i < target->rule_count
+                                           ? &target->rules[i]
+                                           : &target->poll.rules[i - target->rule_count];
+        bool leads = rule->meaning == SHOP_SOLD || rule->meaning == SHOP_ACCEPTED;
+        found = leads && rule->order && !found ? rule->order : found;
+    }
+    return found;
+}
+
+struct shop_terms sale_terms(const struct target *target)
+{
+    return (struct shop_terms){.claims = target->claims, .order_pointer = order_pointer(target)};
 }
 
 bool sale_judge(const struct target *target, struct sale *sale, struct error *error)
 {
+    const struct shop_terms terms = sale_terms(target);
     struct shop_judgement *judgement = &sale->judgement;
-    const struct send_result *sent = &sale->sent;
-    if (!claims_judge(target, &sale->history, &sale->books, judgement, error))
+    const struct ledger_load *sent = &sale->ledger.load;
+    if (!claims_judge(&terms, &sale->ledger, judgement, error))
         return false;
     if (sent->late_us == 0 || judgement->verdict == SHOP_VERDICT_BROKEN)
         return true;
@@ -79,8 +102,21 @@ bool sale_judge(const struct target *target, struct sale *sale, struct error *er
              "after its time (--max-lag-ms), and reached %.0f a second; so the times are its own, "
              "and no condition is judged: ask for less, or give it a machine of its own",
              (double)sent->late_us / 1000,
-             (double)sale->history.count * 1e6 / (double)(sent->ended_us - sent->began_us + 1));
+             (double)sale->ledger.ops_count * 1e6 / (double)(sent->ended_us - sent->began_us + 1));
     return true;
+}
+
+/* What the ledger says of the sale before anything is sent. False: out of memory. */
+static bool begin(const struct sale_plan *plan, struct ledger *ledger)
+{
+    const struct target *target = plan->target;
+    const struct ledger_product product = {
+        .id = target->product, .stock = target->stock, .limit = target->limit};
+    *ledger =
+        (struct ledger){.seed = plan->seed,
+                        .shop = strdup(target->name),
+                        .load = {.connections = plan->connections, .rate_per_s = plan->rate_per_s}};
+    return ledger->shop && ledger_add_product(ledger, &product);
 }
 
 bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *error)
@@ -88,21 +124,21 @@ bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *err
     char path[1200], log[1200];
     struct error ignored;
     const struct shop_asker asker = {plan->target, log, QUERY_LIMIT_MS};
-    const struct shop_load made = {plan->connections, plan->rate_per_s, plan->seed};
     *out = (struct sale){.judgement = {.verdict = SHOP_VERDICT_INVALID}};
     snprintf(path, sizeof path, "%s/ledger.jsonl", plan->folder);
     snprintf(log, sizeof log, "%s/shop.log", plan->folder);
-    struct json_lines *ledger = shop_ledger_create(path, plan->target, &made, error);
-    if (!ledger)
+    if (!begin(plan, &out->ledger))
+        return error_fail(error, "out of memory");
+    struct json_lines *writer = ledger_create(path, &out->ledger, plan->target->path, error);
+    if (!writer)
         return false;
-    bool held = hold(plan, &asker, out, ledger, error);
-    return json_lines_close(ledger, held ? error : &ignored) && held;
+    bool held = hold(plan, &asker, out, writer, error);
+    return json_lines_close(writer, held ? error : &ignored) && held;
 }
 
 void sale_fini(struct sale *sale)
 {
-    history_fini(&sale->history);
-    shop_books_fini(&sale->books);
+    ledger_fini(&sale->ledger);
 }
 
 bool sale_count(const struct sale *sale, struct sale_answers *out)
@@ -112,11 +148,11 @@ bool sale_count(const struct sale *sale, struct sale_answers *out)
         return false;
     for (size_t i = 0; i < SHOP_MEANINGS; i++)
         out[i] = (struct sale_answers){0};
-    for (size_t i = 0; i < sale->history.count; i++) {
-        const struct shop_purchase *one = &sale->history.items[i];
+    for (size_t i = 0; i < sale->ledger.ops_count; i++) {
+        const struct ledger_op *one = &sale->ledger.ops[i];
         out[one->first].count++;
         out[one->last].became++;
-        if (one->end_us && sale->sent.late_us == 0)
+        if (one->end_us != LEDGER_NEVER && sale->ledger.load.late_us == 0)
             latency_add(&latencies[one->first], one->end_us - one->due_us);
     }
     for (size_t i = 0; i < SHOP_MEANINGS; i++)

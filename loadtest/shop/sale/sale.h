@@ -6,8 +6,8 @@
 #ifndef SECKILL_LOADTEST_SHOP_SALE_SALE_H
 #define SECKILL_LOADTEST_SHOP_SALE_SALE_H
 
+#include "loadtest/judge/claims/shop_claims.h"
 #include "loadtest/load/latency.h"
-#include "loadtest/shop/claims/claims.h"
 #include "loadtest/shop/load/send.h"
 
 struct sale_plan {
@@ -26,9 +26,7 @@ struct sale_plan {
 };
 
 struct sale {
-    struct shop_history history;
-    struct shop_books books;
-    struct send_result sent;
+    struct ledger ledger;
     struct shop_judgement judgement;
 };
 
@@ -37,7 +35,10 @@ struct sale {
 bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *error);
 void sale_fini(struct sale *sale);
 
-/* Judges the history and the books. Of a load that was late itself the claims stand, and what is
+/* What a target asks of its sale. */
+struct shop_terms sale_terms(const struct target *target);
+
+/* Judges the ledger. Of a load that was late itself the claims stand, and what is
  * broken is; its times are not the shop's, so there is no other verdict. */
 bool sale_judge(const struct target *target, struct sale *sale, struct error *error);
 

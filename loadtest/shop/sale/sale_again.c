@@ -1,7 +1,7 @@
 /* See sale_again.h. */
 #include "loadtest/shop/sale/sale_again.h"
 
-#include "loadtest/shop/load/shop_ledger_read.h"
+#include "loadtest/ledger/ledger_read.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -40,51 +40,43 @@ static bool is_same_shop(const struct sides *sides, const char *shop)
 }
 
 /* A claim is never "not checked" because the file has come to ask for more since. */
-static bool has_same_books(const struct sides *sides, const struct shop_books *books)
+static bool has_same_books(const struct sides *sides, const struct rows *books)
 {
     if (books->has_left != shop_query_is_given(&sides->target->stock_left))
         return refuse(sides, books->has_left ? "it has audit.stock, which is not asked for there"
                                              : "it has no audit.stock, which is asked for there");
-    if (books->has_rows != shop_query_is_given(&sides->target->orders))
-        return refuse(sides, books->has_rows ? "it has audit.orders, which is not asked for there"
-                                             : "it has no audit.orders, which is asked for there");
+    if (books->has_orders != shop_query_is_given(&sides->target->orders))
+        return refuse(sides, books->has_orders
+                                 ? "it has audit.orders, which is not asked for there"
+                                 : "it has no audit.orders, which is asked for there");
     return true;
 }
 
-static bool is_of(const struct sides *sides, const struct shop_record *record)
+static bool is_of(const struct sides *sides, const struct ledger *ledger)
 {
     const struct target *target = sides->target;
-    return is_same_shop(sides, record->shop) &&
-           is_same(sides, "product", record->product, target->product) &&
-           is_same(sides, "stock", record->stock, target->stock) &&
-           is_same(sides, "limit", record->limit, target->limit) &&
-           has_same_books(sides, &record->books);
+    const struct ledger_product *product = &ledger->products[0];
+    return is_same_shop(sides, ledger->shop) &&
+           is_same(sides, "product", product->id, target->product) &&
+           is_same(sides, "stock", product->stock, target->stock) &&
+           is_same(sides, "limit", product->limit, target->limit) &&
+           has_same_books(sides, &ledger->books);
 }
 
-/* What the sale keeps of it. */
-static void move(struct shop_record *record, struct sale_plan *plan, struct sale *out)
-{
-    plan->connections = record->load.connections;
-    plan->rate_per_s = record->load.rate_per_s;
-    plan->seed = record->load.seed;
-    out->history = record->history;
-    out->books = record->books;
-    out->sent = record->sent;
-    record->history = (struct shop_history){.items = NULL};
-    record->books = (struct shop_books){.rows = NULL};
-}
-
-bool sale_judge_again(const char *ledger, struct sale_plan *plan, struct sale *out,
+bool sale_judge_again(const char *path, struct sale_plan *plan, struct sale *out,
                       struct error *error)
 {
-    const struct sides sides = {ledger, plan->target, error};
-    struct shop_record record;
+    const struct sides sides = {path, plan->target, error};
+    struct ledger *ledger = &out->ledger;
     *out = (struct sale){.judgement = {.verdict = SHOP_VERDICT_INVALID}};
-    if (!shop_ledger_read_file(&record, ledger, error))
+    if (!ledger_read_file(ledger, path, LEDGER_OF_SHOP, error))
         return false;
-    bool good = is_of(&sides, &record);
-    if (good)
-        move(&record, plan, out);
-    shop_record_fini(&record);
-    return good && sale_judge(plan->target, out, error);
+    if (!is_of(&sides, ledger)) {
+        ledger_fini(ledger);
+        return false;
+    }
+    plan->connections = ledger->load.connections;
+    plan->rate_per_s = ledger->load.rate_per_s;
+    plan->seed = ledger->seed;
+    return sale_judge(plan->target, out, error);
 }

@@ -10,7 +10,7 @@
 /* By the claims of plan->target, which must be the target that it was made with; of the plan's load
  * what the ledger says of it is filled in. Zeroes `out` first; the caller ends it with sale_fini,
  * of a false one too. False: the ledger is not whole, or of another sale. */
-bool sale_judge_again(const char *ledger, struct sale_plan *plan, struct sale *out,
+bool sale_judge_again(const char *path, struct sale_plan *plan, struct sale *out,
                       struct error *error);
 
 #endif

@@ -10,8 +10,7 @@ void sale_missing(const struct target *target, const char *missing[THRESHOLD_MEA
         missing[THRESHOLD_COMMITTED] = "the target's audit names no orders";
 }
 
-static void count_purchase(const struct target *target, const struct shop_purchase *one,
-                           double *values)
+static void count_purchase(const struct target *target, const struct ledger_op *one, double *values)
 {
     bool asked_for = target->poll.method != NULL;
     values[THRESHOLD_ORDERS]++;
@@ -24,15 +23,16 @@ static void count_purchase(const struct target *target, const struct shop_purcha
 void sale_measure(const struct target *target, const struct sale *sale, struct measured *out)
 {
     struct latency latency = {.count = 0};
-    *out = (struct measured){.values = {[THRESHOLD_COMMITTED] = (double)sale->books.count}};
-    for (size_t i = 0; i < sale->history.count; i++) {
-        const struct shop_purchase *one = &sale->history.items[i];
+    *out = (struct measured){
+        .values = {[THRESHOLD_COMMITTED] = (double)sale->ledger.books.orders_count}};
+    for (size_t i = 0; i < sale->ledger.ops_count; i++) {
+        const struct ledger_op *one = &sale->ledger.ops[i];
         count_purchase(target, one, out->values);
-        if (one->end_us)
+        if (one->end_us != LEDGER_NEVER)
             latency_add(&latency, one->end_us - one->due_us);
     }
     measured_set_times(out, &latency);
-    measured_set_rates(out, sale->sent.ended_us - sale->sent.began_us);
+    measured_set_rates(out, sale->ledger.load.ended_us - sale->ledger.load.began_us);
 }
 
 static struct junit_case case_of(const struct target *target, const char *name, const char *text)
@@ -60,16 +60,16 @@ void sale_add_cases(struct junit *junit, const struct target *target, const stru
                                                      [SHOP_VERDICT_BROKEN] = JUNIT_FAILED,
                                                      [SHOP_VERDICT_INVALID] = JUNIT_ERROR};
     const struct shop_judgement *judgement = &sale->judgement;
-    for (size_t i = 0; i < SHOP_CLAIMS; i++) {
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
         const struct claim_finding *finding = &judgement->claims[i];
         if (finding->result == CLAIM_NOT_ASKED)
             continue;
-        struct junit_case one = case_of(target, shop_claim_name((enum shop_claim)i), finding->text);
+        struct junit_case one = case_of(target, claim_name((enum finding_kind)i), finding->text);
         end_as(&one, of_claims[finding->result], claim_result_name(finding->result));
         junit_add(junit, &one);
     }
     struct junit_case verdict = case_of(target, "verdict", judgement->why);
-    verdict.seconds = (double)(sale->sent.ended_us - sale->sent.began_us) / 1e6;
+    verdict.seconds = (double)(sale->ledger.load.ended_us - sale->ledger.load.began_us) / 1e6;
     end_as(&verdict, of_verdicts[judgement->verdict], shop_verdict_name(judgement->verdict));
     junit_add(junit, &verdict);
 }

@@ -31,11 +31,11 @@ static void print_answers(FILE *to, const struct sale_answers *answers)
 }
 
 /* Answers that came, and that no line of the target's outcome matches. */
-static void print_unmatched(FILE *to, const struct shop_history *history)
+static void print_unmatched(FILE *to, const struct ledger *ledger)
 {
     size_t counts[1000] = {0};
-    for (size_t i = 0; i < history->count; i++) {
-        const struct shop_purchase *one = &history->items[i];
+    for (size_t i = 0; i < ledger->ops_count; i++) {
+        const struct ledger_op *one = &ledger->ops[i];
         if (one->first == SHOP_UNKNOWN && one->status > 0 && one->status < 1000)
             counts[one->status]++;
     }
@@ -52,30 +52,31 @@ void told_print(FILE *to, const struct told *told)
     const struct sale *sale = told->sale;
     const struct shop_judgement *judgement = &sale->judgement;
     fprintf(to, "%s: %" PRId64 " on sale, %zu purchases in %.1f s\n\n", target->name, target->stock,
-            sale->history.count, ms(sale->sent.ended_us - sale->sent.began_us) / 1000);
+            sale->ledger.ops_count,
+            ms(sale->ledger.load.ended_us - sale->ledger.load.began_us) / 1000);
     print_answers(to, told->answers);
-    print_unmatched(to, &sale->history);
+    print_unmatched(to, &sale->ledger);
     fputc('\n', to);
-    for (size_t i = 0; i < SHOP_CLAIMS; i++) {
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
         const struct claim_finding *finding = &judgement->claims[i];
         if (finding->result != CLAIM_NOT_ASKED)
-            fprintf(to, "%-20s %-12s %s\n", shop_claim_name((enum shop_claim)i),
+            fprintf(to, "%-20s %-12s %s\n", claim_name((enum finding_kind)i),
                     claim_result_name(finding->result), finding->text);
     }
-    if (sale->sent.failures > 0)
-        fprintf(to, "\n%zu requests went wrong, the first: %s\n", sale->sent.failures,
-                sale->sent.first_failure);
+    if (sale->ledger.load.failures > 0)
+        fprintf(to, "\n%zu requests went wrong, the first: %s\n", sale->ledger.load.failures,
+                sale->ledger.load.first_failure);
     fprintf(to, "\n%s: %s\n", shop_verdict_name(judgement->verdict), judgement->why);
 }
 
 static json_t *claims_json(const struct shop_judgement *judgement)
 {
     json_t *claims = json_array();
-    for (size_t i = 0; i < SHOP_CLAIMS; i++) {
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
         const struct claim_finding *finding = &judgement->claims[i];
         if (finding->result != CLAIM_NOT_ASKED)
             json_array_append_new(claims, json_pack("{s:s, s:s, s:s}", "claim",
-                                                    shop_claim_name((enum shop_claim)i), "result",
+                                                    claim_name((enum finding_kind)i), "result",
                                                     claim_result_name(finding->result), "text",
                                                     finding->text));
     }
@@ -100,21 +101,21 @@ static json_t *answers_json(const struct sale_answers *answers)
     return all;
 }
 
-static int64_t units_of(const struct shop_books *books)
+static int64_t units_of(const struct rows *books)
 {
     int64_t units = 0;
-    for (size_t i = 0; i < books->count; i++)
-        units += books->rows[i].units;
+    for (size_t i = 0; i < books->orders_count; i++)
+        units += books->orders[i].quantity;
     return units;
 }
 
-static json_t *books_json(const struct shop_books *books)
+static json_t *books_json(const struct rows *books)
 {
     json_t *all = json_object();
     if (books->has_left)
         json_object_set_new(all, "stock_left", json_integer(books->left));
-    if (books->has_rows) {
-        json_object_set_new(all, "orders", json_integer((json_int_t)books->count));
+    if (books->has_orders) {
+        json_object_set_new(all, "orders", json_integer((json_int_t)books->orders_count));
         json_object_set_new(all, "units", json_integer(units_of(books)));
     }
     return all;
@@ -124,12 +125,13 @@ static json_t *load_json(const struct told *told)
 {
     const struct sale_plan *plan = told->plan;
     const struct sale *sale = told->sale;
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "connections",
-                     (json_int_t)plan->connections, "rate_per_s", (json_int_t)plan->rate_per_s,
-                     "seed", (json_int_t)plan->seed, "purchases", (json_int_t)sale->history.count,
-                     "late_us", (json_int_t)sale->sent.late_us, "took_us",
-                     (json_int_t)(sale->sent.ended_us - sale->sent.began_us), "failures",
-                     (json_int_t)sale->sent.failures, "first_failure", sale->sent.first_failure);
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "connections", (json_int_t)plan->connections,
+        "rate_per_s", (json_int_t)plan->rate_per_s, "seed", (json_int_t)plan->seed, "purchases",
+        (json_int_t)sale->ledger.ops_count, "late_us", (json_int_t)sale->ledger.load.late_us,
+        "took_us", (json_int_t)(sale->ledger.load.ended_us - sale->ledger.load.began_us),
+        "failures", (json_int_t)sale->ledger.load.failures, "first_failure",
+        sale->ledger.load.first_failure);
 }
 
 bool told_write(const struct told *told, struct error *error)
@@ -144,7 +146,7 @@ bool told_write(const struct told *told, struct error *error)
         target->path, "product", (json_int_t)target->product, "stock", (json_int_t)target->stock,
         "limit", (json_int_t)target->limit, "verdict", shop_verdict_name(judgement->verdict), "why",
         judgement->why, "claims", claims_json(judgement), "answers", answers_json(told->answers),
-        "books", books_json(&told->sale->books), "load", load_json(told));
+        "books", books_json(&told->sale->ledger.books), "load", load_json(told));
     if (all && told->fail_if->count > 0)
         json_object_set_new(all, "thresholds", gate_load_json(told->fail_if, told->measured));
     bool made = all && json_dumpf(all, file, JSON_INDENT(1)) == 0;

@@ -32,12 +32,12 @@ static void write_claims(FILE *to, const struct shop_judgement *judgement)
                   "依据买家收到的答复和商店自己的账目；未经检验的，写明未检查。");
     fputs("<div class=\"scroll\"><table>\n", to);
     words_headers(to, names, sizeof names / sizeof names[0]);
-    for (size_t i = 0; i < SHOP_CLAIMS; i++) {
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
         const struct claim_finding *finding = &judgement->claims[i];
         if (finding->result == CLAIM_NOT_ASKED)
             continue;
         fprintf(to, "<tr><td>%s</td><td class=\"text %s\">%s</td><td class=\"text note\">",
-                shop_claim_name((enum shop_claim)i), classes[finding->result],
+                claim_name((enum finding_kind)i), classes[finding->result],
                 claim_result_name(finding->result));
         words_text(to, finding->text);
         fputs("</td></tr>\n", to);

@@ -46,31 +46,18 @@ bool reading_query(const struct place *place, void *into)
 
 /* --- claims --- */
 
-static const char *const claims[SHOP_CLAIMS] = {
-    [SHOP_NEVER_OVERSOLD] = "never_oversold",
-    [SHOP_ONE_A_USER] = "one_a_user",
-    [SHOP_SOLD_HAS_ITS_ROW] = "sold_has_its_row",
-    [SHOP_NOTHING_BEHIND_A_NO] = "nothing_behind_a_no",
-    [SHOP_NOTHING_LEFT] = "nothing_left",
-    [SHOP_CONSERVED] = "conserved",
-    [SHOP_ONE_A_KEY] = "one_a_key",
-};
-
-const char *shop_claim_name(enum shop_claim claim)
-{
-    return claims[claim];
-}
-
 static bool refuse_claim(const struct place *place, const char *word)
 {
     struct nearest nearest = nearest_to(word, strlen(word));
     char quoted[PLACE_QUOTE_SIZE], meant[NEAREST_TEXT_SIZE], names[300] = "";
     size_t used = 0;
 
-    for (size_t i = 0; i < SHOP_CLAIMS; i++) {
-        nearest_offer(&nearest, claims[i]);
+    for (enum finding_kind i = 0; i < FINDING_KIND_COUNT; i++) {
+        if (!*claim_name(i))
+            continue;
+        nearest_offer(&nearest, claim_name(i));
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
-                                 i > 0 ? ", " : "; there are ", claims[i]);
+                                 used > 0 ? ", " : "; there are ", claim_name(i));
     }
     return place_refuse(place, "there is no claim %s%s%s", place_quote(word, quoted),
                         nearest_text(&nearest, "", meant), nearest.name ? "" : names);
@@ -78,16 +65,16 @@ static bool refuse_claim(const struct place *place, const char *word)
 
 /* A claim that the target names must be judged: the queries that it needs must be there. */
 static bool check_claim(const struct place *place, const struct target *target,
-                        enum shop_claim claim)
+                        enum finding_kind claim)
 {
-    if (claim != SHOP_NOTHING_LEFT && !shop_query_is_given(&target->orders))
-        return place_refuse(place, "%s needs \"audit\" with \"orders\"", claims[claim]);
-    if ((claim == SHOP_NOTHING_LEFT || claim == SHOP_CONSERVED) &&
+    if (claim != FINDING_UNDERSOLD && !shop_query_is_given(&target->orders))
+        return place_refuse(place, "%s needs \"audit\" with \"orders\"", claim_name(claim));
+    if ((claim == FINDING_UNDERSOLD || claim == FINDING_CONSERVATION) &&
         !shop_query_is_given(&target->stock_left))
-        return place_refuse(place, "%s needs \"audit\" with \"stock\"", claims[claim]);
-    if (claim == SHOP_ONE_A_USER && target->limit == 0)
+        return place_refuse(place, "%s needs \"audit\" with \"stock\"", claim_name(claim));
+    if (claim == FINDING_LIMIT && target->limit == 0)
         return place_refuse(place, "one_a_user needs \"limit\", the units that a user may have");
-    return claim != SHOP_ONE_A_KEY || target->repeats > 0 ||
+    return claim != FINDING_DUPLICATE || target->repeats > 0 ||
            place_refuse(place, "one_a_key needs \"repeats\", the share that is sent twice");
 }
 
@@ -96,13 +83,13 @@ static bool read_claim(const struct place *place, struct target *target)
     const char *word = value_word(place, "a claim (never_oversold)");
     if (!word)
         return false;
-    for (size_t i = 0; i < SHOP_CLAIMS; i++) {
-        if (strcmp(claims[i], word) != 0)
+    for (enum finding_kind i = 0; *word && i < FINDING_KIND_COUNT; i++) {
+        if (strcmp(claim_name(i), word) != 0)
             continue;
         if (target->claims[i])
             return place_refuse(place, "%s stands twice", word);
         target->claims[i] = true;
-        return check_claim(place, target, (enum shop_claim)i);
+        return check_claim(place, target, i);
     }
     return refuse_claim(place, word);
 }

@@ -51,7 +51,7 @@ static const struct field FIELDS[] = {
     {PART_POLL, "outcome", OWN, .required = true, .then = reading_poll_outcome},
     /* After the step's own texts, which cannot use them yet. */
     {PART_STEP, "take", PAIRS, .at = IN(shop_request, takes), .count = IN(shop_request, take_count),
-     .then = reading_take, .size = sizeof(struct shop_pair), .most = 16, .many = "too many",
+     .then = reading_take, .size = sizeof(struct shop_take), .most = 16, .many = "too many",
      .wanted = "{token: /token}"},
 
     {PART_LINE, "sold", OWN, .then = reading_meaning},
@@ -122,8 +122,8 @@ bool target_read(const char *path, struct target *out, struct error *error)
                            .user_to = 100000,
                            .poll = {.every_us = 100000, .within_us = 30000000},
                            .quiet.within_us = 60000000};
-    for (size_t i = 0; i < SHOP_CLAIMS; i++)
-        out->claims[i] = true;
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
+        out->claims[i] = *claim_name((enum finding_kind)i) != '\0';
     bool read = keep(out, path, strlen(path), &out->path, error) &&
                 read_document(out, path, error) && name_by_file(out, error);
     if (!read)

@@ -194,12 +194,29 @@ bool reading_keep_alive(const struct place *place, void *into)
 
 /* --- steps, purchase --- */
 
+/* {header: X-Nonce} or {cookie: csrf}, in place of a pointer. */
+static bool read_source(const struct place *place, struct shop_take *take)
+{
+    const struct place *only = place->first;
+    take->from = place->count != 1                  ? SHOP_BODY
+                 : strcmp(only->key, "header") == 0 ? SHOP_HEADER
+                 : strcmp(only->key, "cookie") == 0 ? SHOP_COOKIE
+                                                    : SHOP_BODY;
+    if (take->from == SHOP_BODY)
+        return place_refuse(place, "a map, and one of these is wanted: /a/pointer, {header: "
+                                   "X-Name}, {cookie: name}");
+    if (!value_raw(only, "a name", &take->at))
+        return false;
+    return is_token(take->at) ||
+           place_refuse(only, "no name of a %s: letters, digits and '-'", only->key);
+}
+
 bool reading_take(const struct place *place, void *into)
 {
     struct shop_request *request = into;
-    struct shop_pair *take = &request->takes[request->take_count];
+    struct shop_take *take = &request->takes[request->take_count];
     return place_keep(place, place->key, &take->name) && reading_add_name(place, take->name) &&
-           value_pointer(place, &take->value);
+           (place->kind == PLACE_MAP ? read_source(place, take) : value_pointer(place, &take->at));
 }
 
 /* GET, or POST when there is a body, unless the file says it. */

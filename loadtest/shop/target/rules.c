@@ -9,16 +9,6 @@
 
 enum { RULES_MAX = 64 };
 
-static const char *const meanings[SHOP_MEANINGS] = {
-    [SHOP_UNKNOWN] = "unknown",   [SHOP_SOLD] = "sold",       [SHOP_ACCEPTED] = "accepted",
-    [SHOP_SOLD_OUT] = "sold_out", [SHOP_REFUSED] = "refused", [SHOP_SHED] = "shed",
-};
-
-const char *shop_meaning_name(enum shop_meaning meaning)
-{
-    return meanings[meaning];
-}
-
 /* --- conditions --- */
 
 static bool parse_status(const char *word, struct status_range *out)
@@ -97,9 +87,8 @@ bool reading_meaning(const struct place *place, void *into)
     enum shop_meaning *meaning = &line->rule.meaning;
     if (*meaning != SHOP_UNKNOWN)
         return place_refuse(place, "a line has one meaning, and this one has \"%s\" too",
-                            meanings[*meaning]);
-    while (strcmp(meanings[*meaning], place->key) != 0)
-        (*meaning)++;
+                            shop_meaning_name(*meaning));
+    *meaning = (enum shop_meaning)shop_meaning_named(place->key);
     if (line->of_step && (*meaning == SHOP_SOLD || *meaning == SHOP_ACCEPTED))
         return place_refuse(place, "a step sells nothing: sold_out, refused or shed end the "
                                    "purchase there");

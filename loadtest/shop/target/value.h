@@ -3,15 +3,29 @@
  * stands for "${". Mistakes are refused by place_refuse: no error repeats what the environment
  * holds, and one quotes the file only where no secret can stand (numbers, words).
  *
+ * ${NAME} is written by where it stands, to stay one value: a password may have blanks, quotes, '@'
+ * and '/'. What a text begins with is a piece of it, not a value in it, and stands as it is: a
+ * whole URL, connection string or body from the environment.
+ *
  * Texts are the document's `keeps`; *out is not touched when a value is refused. One thread.
  */
 #ifndef SECKILL_LOADTEST_SHOP_VALUE_H
 #define SECKILL_LOADTEST_SHOP_VALUE_H
 
+#include "loadtest/shop/fill.h"
 #include "loadtest/shop/target/document.h"
-#include "loadtest/shop/target/standing.h"
 
 #include <stdint.h>
+
+/* `at`: where "${" stands in `text`, which is looked at as it stands in the file. */
+typedef enum fill_form standing(const char *text, const char *at);
+
+standing standing_text;     /* as it is, everywhere */
+standing standing_database; /* a conninfo, or a URL */
+standing standing_path;     /* a path, or a URL */
+standing standing_json;     /* in a string, or as it is */
+standing standing_form;
+standing standing_sql; /* in a literal, or as it is */
 
 /* Not empty. `wanted` is said when it is no single value: "a path"; `where` says how what the
  * environment holds is written by where it stands. */

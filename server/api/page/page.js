@@ -5,7 +5,9 @@
  * where that is refused or ends, or cannot tell of the products that are shown, by polling: one call at a time, a second
  * after the last answer, fewer while the server does not answer. Nothing of it while the tab is hidden or a race runs: a
  * browser opens few connections to a server, and the race wants them.
- * What is kept (the user, the language, the admin token) is kept in sessionStorage: in this tab alone.
+ * What is kept (the user, the language, the admin token) is kept in sessionStorage: in this tab alone. Where the browser
+ * blocks that, nothing is, and the page says so. It may stand below any path: it asks for what stands beside it.
+ * http://HOST/#race=redis-token,redis-fenced,20,100,3,stop begins that race, and stops a holder in it.
  */
 (() => {
   const letters = ["one_instance", "many_instances", "paused_holder", "redis_failover"];
@@ -18,9 +20,17 @@
   const auditMs = 200;
   const settleMs = 15000; /* a race waits so long for what was queued to be decided */
   const callMs = 10000;
+  const noticeMs = 2000; /* what is asked every second is answered so soon, or the server does not answer */
   const orderMs = 70000; /* an order may wait for a minute */
 
-  let language = sessionStorage.getItem("language") ?? (navigator.language.startsWith("zh") ? "zh" : "en");
+  let storage = null;
+  try {
+    storage = window.sessionStorage;
+  } catch { /* blocked */ }
+  const recall = (name) => storage?.getItem(name) ?? null;
+  const root = new URL(".", location.href).pathname.slice(0, -1); /* below which the server is */
+
+  let language = recall("language") ?? (navigator.language.startsWith("zh") ? "zh" : "en");
   let strategies = [];
   let products = []; /* that are shown */
   let known = null; /* what the events tell of, by id; null: they tell nothing now */
@@ -72,7 +82,7 @@
   const call = async (method, path, { body, headers = {}, ms = callMs } = {}) => {
     const begun = performance.now();
     try {
-      const reply = await fetch(path, { method, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(ms),
+      const reply = await fetch(root + path, { method, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(ms),
         headers: body ? { "Content-Type": "application/json", ...headers } : headers, body: body && JSON.stringify(body) });
       const text = await reply.text();
       follow(reply);
@@ -86,15 +96,15 @@
     }
   };
   const token = () => $("token").value.trim();
-  const admin = async (method, path, body) => {
-    const reply = await call(method, path, { body, headers: token() ? { Authorization: `Bearer ${token()}` } : {} });
+  const admin = async (method, path, body, ms) => {
+    const reply = await call(method, path, { body, ms, headers: token() ? { Authorization: `Bearer ${token()}` } : {} });
     $("race-token").hidden = reply.status !== 401 && reply.status !== 403;
     return reply;
   };
   const given = (id, member, to) => $(id).value.trim() === "" ? {} : { [member]: to($(id).value.trim()) };
   const newKey = () =>
     Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  const buy = (product, user, strategy, key, hold = {}) => call("POST", `/orders?strategy=${encodeURIComponent(strategy)}`,
+  const buy = (product, user, strategy, key, hold = {}, more = "") => call("POST", `/orders?strategy=${encodeURIComponent(strategy)}${more}`,
     { body: { product_id: product, user_id: user, ...hold }, headers: key ? { "Idempotency-Key": key } : {}, ms: orderMs });
   const why = (reply) => reply.status === 0 ? t("unreachable") : reply.json?.detail ?? String(reply.status);
   const good = (reply) => reply.status >= 200 && reply.status < 300;
@@ -223,20 +233,30 @@
     return true;
   };
 
+  const tell = (trouble) => {
+    $("trouble").hidden = !trouble;
+    set($("trouble"), trouble);
+  };
+  /* Events that stay away say nothing: a server that stands still has nothing to tell either. */
+  const isAlive = async () => {
+    const reply = await call("GET", "/healthz", { ms: noticeMs });
+    tell(reply.status === 0 ? why(reply) : "");
+    return reply.status !== 0;
+  };
+
   const hush = () => {
     events?.close();
     events = known = null;
   };
 
   const hearken = () => {
-    const mine = events = new EventSource("/events");
+    const mine = events = new EventSource(`${root}/events`);
     const take = (event, from) => {
       if (events !== mine)
         return;
       const told = parse(event.data);
       known = new Map([...from, ...told.products.map((product) => [String(product.id), product])]);
       knownNext = told.next;
-      $("trouble").hidden = true;
       showKnown();
     };
     mine.addEventListener("products", (event) => take(event, []));
@@ -250,10 +270,9 @@
   };
 
   const refreshProducts = async () => {
-    const reply = await call("GET", `/products?limit=${pageOf}&after=${after}`);
+    const reply = await call("GET", `/products?limit=${pageOf}&after=${after}`, { ms: noticeMs });
     const listed = reply.json?.products;
-    $("trouble").hidden = Boolean(listed);
-    set($("trouble"), listed ? "" : why(reply));
+    tell(listed ? "" : why(reply));
     if (listed) {
       products = listed.filter((product) => !isOurs(product));
       next = reply.json.next;
@@ -337,7 +356,7 @@
     if (!chosen)
       return;
     const kept = texts[language].promises.filter((_, i) => chosen.guarantees[letters[i]]);
-    set($("promise"), `${language === "en" ? `${chosen.summary} ` : ""}` +
+    set($("promise"), `${language === "zh" ? `${chosen.summary_zh ?? chosen.summary}。` : `${chosen.summary} `}` +
       (kept.length ? t("promise", kept.join(t("comma"))) : t("promiseNone")));
     $("why").hidden = kept.length === letters.length;
     showZoo();
@@ -345,9 +364,10 @@
 
   /* How it breaks: a recorded run, asked for when somebody wants to see it. */
   let zoo = null;
+  const words = (english, chinese) => language === "zh" && chinese || english;
   const lineOf = ([kind, text, came]) => kind === "s"
     ? make("div", {}, make("code", { textContent: text }), came ? ` → ${came}` : "")
-    : make("div", { className: kind === "a" ? "told" : "small", textContent: kind === "a" ? `→ ${text}` : text });
+    : make("div", { className: kind === "a" ? "told" : "small", textContent: kind === "a" ? `→ ${text}` : words(text, came) });
   const tableOf = (act) => {
     const buyers = [...Array(act.buyers).keys()];
     const head = buyers.map((i) => make("th", { scope: "col", textContent: "ABC"[i] }));
@@ -356,26 +376,33 @@
     return make("div", { className: "wide", tabIndex: 0, lang: "en" }, make("table", {},
       make("thead", {}, make("tr", {}, make("td"), ...head)), make("tbody", {}, ...body)));
   };
-  const partOf = (act, safe) => [make("p", { lang: "en", textContent: act.story }), tableOf(act),
-    make("p", { className: `verdict ${safe ? "safe" : "trouble"}`, textContent: t("rowsSay", act.verdict, act.stock) })];
-  const showZoo = async () => {
-    if ($("why").hidden || !$("why").open)
-      return;
+  const partOf = (act, safe) => [make("p", { textContent: words(act.story, act.story_zh) }), tableOf(act),
+    make("p", { className: `verdict ${safe ? "safe" : "trouble"}`, textContent: t("rowsSay", words(act.verdict, act.verdict_zh)) })];
+  const exhibitOf = async (name) => {
     zoo ??= (await call("GET", "/zoo")).json;
-    const exhibit = zoo?.[$("strategy").value];
-    $("zoo").replaceChildren(...(exhibit ? [make("h3", { lang: "en", textContent: exhibit.title }),
+    const exhibit = zoo?.[name];
+    return exhibit ? [make("h3", { textContent: words(exhibit.title, exhibit.title_zh) }),
       ...partOf(exhibit.unsafe, false), make("h3", { textContent: t("sameWith", exhibit.safe.strategy) }),
-      ...partOf(exhibit.safe, true)] : [t(zoo ? "noRun" : "unreachable")]));
+      ...partOf(exhibit.safe, true)] : [t(zoo ? "noRun" : "unreachable")];
+  };
+  const showZoo = async () => {
+    if (!$("why").hidden && $("why").open)
+      $("zoo").replaceChildren(...await exhibitOf($("strategy").value));
+  };
+
+  const showRaceZoo = async () => {
+    if ($("race-zoo").dataset.of)
+      $("race-zoo").replaceChildren(...await exhibitOf($("race-zoo").dataset.of));
   };
 
   const fill = (select, wanted) => {
     const groups = new Map();
     for (const strategy of strategies) {
-      const group = groups.get(strategy.family) ??
-        make("optgroup", { label: texts[language].families[strategy.family] ?? strategy.family });
+      const family = strategy.usual ? "usual" : strategy.family;
+      const group = groups.get(family) ?? make("optgroup", { label: texts[language].families[family] ?? family });
       group.append(make("option", { value: strategy.name, disabled: !strategy.available,
         textContent: strategy.available ? strategy.name : `${strategy.name} (${t("unavailable")})` }));
-      groups.set(strategy.family, group);
+      groups.set(family, group);
     }
     const kept = select.value || wanted;
     select.replaceChildren(...groups.values());
@@ -388,35 +415,42 @@
 
   const lanes = ["none", "conditional"].map((wanted, i) => {
     const lane = { product: 900001 + i, wanted, select: make("select"), bar: bar(), verdict: make("p", { role: "status" }),
-      counts: make("div"), took: make("span", { className: "small" }), audit: null, answers: null, note: null };
+      counts: make("div"), took: make("span", { className: "small" }), audit: null, answers: null, note: null,
+      stop: false /* the next buyer's session stands still */, stopped: 0 };
     lane.owns = (product) => product.id === lane.product && (product.name ?? "").startsWith(raceName);
+    lane.name = () => t("lane", i + 1, lane.select.value || wanted);
     lane.element = make("article", { className: "card" }, make("div", { className: "line" }, lane.select, lane.took),
       lane.bar.element, lane.counts, lane.verdict);
     lane.element.dataset.lane = i;
+    lane.select.addEventListener("change", () => drawLane(lane));
     return lane;
   });
+  const begun = () => ({ sold: 0, refused: 0, failed: 0, failures: {}, tookMs: 0 });
 
   /* The bar is as long as what was there, or as what was sold, when that is more: what is too much is red. */
   const drawLane = (lane) => {
     const there = lane.audit ? lane.audit.initial_stock : Number($("race-stock").value);
     const sold = lane.audit?.sold ?? 0;
     const whole = Math.max(there, sold, 1);
-    const answers = lane.answers ?? { sold: 0, refused: 0, failed: 0, tookMs: 0 };
-    lane.bar.draw(Math.min(sold, there) / whole, Math.max(sold - there, 0) / whole, `${t("sold")}: ${sold} / ${there}`);
+    const answers = lane.answers ?? begun();
+    lane.element.setAttribute("aria-label", lane.name());
+    lane.bar.draw(Math.min(sold, there) / whole, Math.max(sold - there, 0) / whole, `${lane.name()}: ${t("sold")}: ${sold} / ${there}`);
     lane.counts.replaceChildren(figures([[t("left"), lane.audit?.stock ?? "–"], [t("sold"), sold],
-      [t("refused"), answers.refused], [t("failed"), answers.failed]]));
+      [t("refused"), answers.refused], [t("failed"), answers.failed]]),
+      ...Object.entries(answers.failures).map(([code, times]) =>
+        make("span", { className: "tag", textContent: t("told", times, code) })));
     set(lane.took, answers.tookMs ? t("raceTook", answers.sold + answers.refused + answers.failed,
       (answers.tookMs / 1000).toFixed(2)) : "");
     if (lane.audit && !lane.note && (answers.tookMs || lane.audit.oversold > 0)) {
       judge(lane.verdict, lane.audit);
     } else {
       lane.verdict.className = `verdict${lane.note ? " trouble" : ""}`;
-      set(lane.verdict, lane.note ?? t(lane.answers ? "raceRuns" : "raceIdle"));
+      set(lane.verdict, lane.note ?? t(lane.stopped ? "raceStalls" : lane.answers ? "raceRuns" : "raceIdle"));
     }
   };
 
   const audit = async (lane) => {
-    const reply = await admin("GET", `/products/${lane.product}/audit`);
+    const reply = await admin("GET", `/products/${lane.product}/audit`, undefined, orderMs); /* behind the orders */
     if (reply.status === 200 && reply.json)
       lane.audit = reply.json;
     else
@@ -438,22 +472,33 @@
     return good(reply);
   };
 
-  /* As many at once as there are connections, over the seconds that were asked for, so that one can watch. */
+  /* As many at once as there are connections, in steps over the seconds that were asked for, so that one can watch. Who
+   * stands still keeps none of the others. */
   const run = async (lane, buyers, ms) => {
     const crowd = connections / lanes.length;
-    const pauseMs = ms / Math.ceil(buyers / crowd);
-    const begun = performance.now();
-    const buyOne = async (user) => {
-      const { status } = await buy(lane.product, user, lane.select.value);
-      lane.answers[status === 201 || status === 202 ? "sold" : status === 409 ? "refused" : "failed"]++;
+    const stepMs = ms / Math.ceil(buyers / crowd);
+    const from = performance.now();
+    let last = 0;
+    const buyInTurn = async () => {
+      for (let step = 0; last < buyers; step = Math.max(step + 1, Math.ceil((performance.now() - from) / stepMs))) {
+        const user = ++last;
+        await wait(from + step * stepMs - performance.now());
+        const stops = lane.stop;
+        lane.stop = false;
+        lane.stopped += stops;
+        drawLane(lane);
+        const { status, json } = await buy(lane.product, user, lane.select.value, null, {}, stops ? "&stall=true" : "");
+        lane.stopped -= stops;
+        const came = status === 201 || status === 202 ? "sold" : status === 409 ? "refused" : "failed";
+        const failure = `${status || t("silent")} ${json?.code ?? ""}`;
+        lane.answers[came]++;
+        if (came === "failed")
+          lane.answers.failures[failure] = (lane.answers.failures[failure] ?? 0) + 1;
+        drawLane(lane);
+      }
     };
-    for (let sent = 0; sent < buyers; sent += crowd) {
-      const earliest = wait(pauseMs);
-      await Promise.all(Array.from({ length: Math.min(crowd, buyers - sent) }, (_, i) => buyOne(sent + i + 1)));
-      drawLane(lane);
-      await earliest;
-    }
-    lane.answers.tookMs = performance.now() - begun;
+    await Promise.all(Array.from({ length: crowd }, buyInTurn));
+    lane.answers.tookMs = performance.now() - from;
   };
 
   /* To the end of the buying, and until what was queued is decided. */
@@ -467,30 +512,113 @@
     }
   };
 
-  const race = async () => {
-    const [stock, buyers, s] = ["race-stock", "race-buyers", "race-seconds"].map((id) =>
-      Math.max(Number($(id).min), Math.min(Number($(id).max), Math.floor($(id).value) || 0)));
+  const limits = ["race-stock", "race-buyers", "race-seconds"];
+  const bounded = (id) => Math.max(Number($(id).min), Math.min(Number($(id).max), Math.floor($(id).value) || 0));
+
+  /* Why it came so, under the cards: of the first that oversold, or else of the first that can. */
+  const explain = async () => {
+    zoo ??= (await call("GET", "/zoo")).json;
+    const lane = lanes.find(({ audit, select }) => audit?.oversold > 0 && zoo?.[select.value]) ?? lanes.find(({ select }) => zoo?.[select.value]);
+    $("race-why").hidden = !lane;
+    $("race-zoo").dataset.of = lane?.select.value ?? "";
+    await showRaceZoo();
+    $("race-why").open = lanes.some(({ audit }) => audit?.oversold > 0);
+  };
+
+  const race = async (stop) => {
+    const [stock, buyers, s] = limits.map(bounded);
     racing = true;
     hush();
     $("race-start").disabled = true;
-    const begun = [];
+    $("race-why").hidden = true;
+    const asked = [...lanes.map(({ select }) => select.value), stock, buyers, s, ...(stop ? ["stop"] : [])];
+    $("race-link").href = `#race=${asked.join(",")}`;
+    const running = [];
     for (const lane of lanes) {
-      Object.assign(lane, { audit: null, note: null, answers: { sold: 0, refused: 0, failed: 0, tookMs: 0 } });
+      Object.assign(lane, { audit: null, note: null, answers: begun(), stop, stopped: 0 });
       lane.select.disabled = true;
       if (await open(lane, stock))
-        begun.push(lane);
+        running.push(lane);
       drawLane(lane);
     }
-    await Promise.all(begun.map(async (lane) => {
+    await Promise.all(running.map(async (lane) => {
       let ended = false;
       await Promise.all([run(lane, buyers, s * 1000).then(() => { ended = true; }), watch(lane, () => ended)]);
     }));
     for (const lane of lanes)
       lane.select.disabled = false;
+    await explain();
+    $("race-link").hidden = false;
+    $("race-copy").hidden = !navigator.clipboard?.write;
     $("race-start").disabled = false;
     if (document.activeElement === document.body)
       $("race-start").focus({ preventScroll: true });
     racing = false;
+  };
+
+  /* While they race, the next to have its lock stands still in both; before, two locks race, and the first does. */
+  const stopHolder = () => {
+    if (racing) {
+      for (const lane of lanes)
+        lane.stop = true;
+      return;
+    }
+    const locks = (name) => strategies.find((strategy) => strategy.name === name)?.family.endsWith("-lock");
+    if (!lanes.some(({ select }) => locks(select.value)))
+      lanes.forEach((lane, i) => { lane.select.value = ["redis-token", "redis-fenced"][i]; });
+    race(true);
+  };
+
+  /* #race=A,B,STOCK,BUYERS,SECONDS[,stop] */
+  let asked = null;
+  const takeRace = () => {
+    asked = /^#race=([^&]+)/.exec(location.hash)?.[1].split(",") ?? null;
+    beginAsked();
+  };
+  const beginAsked = () => {
+    if (!asked || racing || strategies.length === 0)
+      return;
+    lanes.forEach((lane, i) => { lane.select.value = asked[i]; });
+    limits.forEach((id, i) => { $(id).value = asked[i + 2] ?? $(id).value; });
+    const stop = asked[5] === "stop" && !$("race-stop").hidden;
+    asked = null;
+    if (lanes.every(({ select }) => select.value))
+      race(stop);
+    else
+      speak();
+  };
+
+  /* The cards as a picture, and what they say as text, with the link. */
+  const picture = () => {
+    const [width, height] = [960, 260];
+    const canvas = make("canvas", { width, height });
+    const on = canvas.getContext("2d");
+    const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
+    const rectangle = (name, ...where) => { on.fillStyle = colour(name); on.fillRect(...where); };
+    const write = (name, size, text, x, y) => {
+      on.fillStyle = colour(name);
+      on.font = `600 ${size}px system-ui, sans-serif`;
+      on.fillText(text, x, y, 420);
+    };
+    rectangle("ground", 0, 0, width, height);
+    lanes.forEach(({ audit, select, verdict }, i) => {
+      const x = 20 + i * 470, over = audit?.oversold > 0;
+      const whole = Math.max(audit?.initial_stock ?? 1, audit?.sold ?? 1);
+      rectangle("panel", x, 20, 450, 220);
+      write("ink", 30, select.value, x + 15, 70);
+      rectangle("act", x + 15, 95, 420 * Math.min(audit?.initial_stock ?? 0, audit?.sold ?? 0) / whole, 16);
+      if (over)
+        rectangle("bad", x + 15 + 420 * audit.initial_stock / whole, 95, 420 * (audit.sold - audit.initial_stock) / whole, 16);
+      rectangle(over ? "bad" : "safe-ground", x + 15, 150, 420, 60);
+      write(over ? "on-bad" : "safe", 20, verdict.textContent, x + 25, 187);
+    });
+    return new Promise((resolve) => canvas.toBlob(resolve));
+  };
+  const copy = async () => {
+    const text = [...lanes.map((lane) => `${lane.select.value}: ${[lane.verdict, ...lane.counts.querySelectorAll(".tag")]
+      .map((element) => element.textContent).join("; ")}`), $("race-link").href].join("\n");
+    await navigator.clipboard.write([new ClipboardItem({ "image/png": picture(), "text/plain": new Blob([text], { type: "text/plain" }) })]);
+    set($("race-copy"), t("raceCopied"));
   };
 
   /* The admin ----------------------------------------------------------------------------------------------------- */
@@ -514,7 +642,7 @@
     await Promise.all([refreshProducts(), refreshOrders()]);
   };
 
-  const keep = (id) => sessionStorage.setItem(id, $(id).value.trim());
+  const keep = (id) => storage?.setItem(id, $(id).value.trim());
   /* http://HOST/#token=…: what stands behind the # is sent to no server, and is taken out of the address at once. */
   const takeToken = () => {
     const found = /^#token=(.+)$/.exec(location.hash);
@@ -543,10 +671,11 @@
     fill($("strategy"), "conditional");
     for (const lane of lanes) {
       fill(lane.select, lane.wanted);
-      lane.select.setAttribute("aria-label", t("strategy"));
+      lane.select.setAttribute("aria-label", `${t("strategy")} ${lane.element.dataset.lane * 1 + 1}`);
       drawLane(lane);
     }
     describe();
+    showRaceZoo();
     drawProducts();
     drawOrders();
   };
@@ -558,16 +687,18 @@
     $("why").addEventListener("toggle", showZoo);
     $("language").addEventListener("click", () => {
       language = language === "en" ? "zh" : "en";
-      sessionStorage.setItem("language", language);
+      storage?.setItem("language", language);
       speak();
     });
-    $("race-start").addEventListener("click", race);
+    $("race-start").addEventListener("click", () => race(false));
+    $("race-stop").addEventListener("click", stopHolder);
+    $("race-copy").addEventListener("click", copy);
     $("race-token").addEventListener("click", () => { $("admin").open = true; $("token").focus(); });
     $("first").addEventListener("click", () => { after = 0; refreshProducts(); });
     $("more").addEventListener("click", () => { after = next; refreshProducts(); });
     for (const id of Object.keys(actions))
       $(id).addEventListener("click", () => act(id));
-    addEventListener("hashchange", takeToken);
+    addEventListener("hashchange", () => { takeToken(); takeRace(); });
     document.addEventListener("visibilitychange", () => { if (document.hidden) hush(); });
   };
 
@@ -577,13 +708,15 @@
   const poll = async () => {
     for (;;) {
       await shown();
-      const answered = racing || showKnown() || await refreshProducts();
+      const answered = racing || (showKnown() ? await isAlive() : await refreshProducts());
       if (answered && !racing && !events && !document.hidden && Date.now() >= hearFromMs)
         hearken();
       if (answered && strategies.length === 0) {
         const reply = await call("GET", "/strategies");
         strategies = reply.status === 200 && reply.json ? reply.json : [];
+        $("race-stop").hidden = !strategies.some(({ stalls }) => stalls);
         speak();
+        beginAsked();
       }
       if (orders.some((order) => order.status === "queued" || order.status === "pending"))
         await refreshOrders();
@@ -591,13 +724,15 @@
     }
   };
 
-  $("user").value = sessionStorage.getItem("user") ?? 1 + Math.floor(Math.random() * 1e9);
-  $("token").value = sessionStorage.getItem("token") ?? "";
+  $("user").value = recall("user") ?? 1 + Math.floor(Math.random() * 1e9);
+  $("token").value = recall("token") ?? "";
   keep("user");
   takeToken();
+  $("forgets").hidden = storage !== null;
   $("lanes").append(...lanes.map((lane) => lane.element));
   speak();
   listen();
   refreshOrders();
+  takeRace();
   poll();
 })();

@@ -9,7 +9,8 @@ struct option_command {
     const char *name;
     unsigned command; /* of the rows' */
     const char *summary;
-    const char *text; /* below the options, in lines; NULL: nothing */
+    const char *text;    /* below the options, in lines; NULL: nothing */
+    const char *example; /* a line to type, with the flags that most need */
 };
 
 struct option_program {
@@ -20,6 +21,9 @@ struct option_program {
     size_t commands_count;
     const struct option_stop *stops; /* in a command's place; NULL: there is one command, which has
                                         no name */
+    unsigned worded;                 /* commands behind which a word stands, not a file */
+    const char *words;               /* what a shell runs to have these words, a line each */
+    const char *files, *status;      /* what it writes, and how it ends, in lines */
 };
 
 #endif

@@ -371,6 +371,27 @@ static bool take_flag(const struct option_row *row, const struct option_line *li
     return true;
 }
 
+void option_rows_said(const struct option_table *table, unsigned commands,
+                      const struct option_given *given, char *out, size_t size)
+{
+    size_t used = 0;
+
+    *out = '\0';
+    for (size_t i = 0; i < given->count && used < size; i++) {
+        const char *flag = given->flags[i], *text = given->texts[i];
+        const struct option_row *row = find_row(table, commands, flag, strlen(flag));
+        bool is_switch = row->kind == OPTION_SWITCH;
+        bool plain = text[strcspn(text, " <>|&;*?$'\"()")] == '\0';
+        if (is_secret(row) || row->environment || (!is_switch && strchr(text, '/')))
+            continue;
+        used += (size_t)snprintf(out + used, size - used,
+                                 is_switch ? " --%s"
+                                 : plain   ? " --%s %s"
+                                           : " --%s '%s'",
+                                 flag, text);
+    }
+}
+
 const struct option_stop *option_find_stop(const struct option_stop *stops, const char *argument,
                                            size_t length)
 {
@@ -386,7 +407,9 @@ static bool refuse_flag(const struct option_table *table, unsigned commands,
 {
     const char *flag = argument + 2;
     size_t length = strcspn(flag, "=");
-    struct nearest nearest = nearest_to(flag, length);
+    /* What other servers call it. */
+    bool port = length == 4 && strncmp(flag, "port", 4) == 0;
+    struct nearest nearest = port ? nearest_to("listen", 6) : nearest_to(flag, length);
     char meant[NEAREST_TEXT_SIZE];
 
     if (option_find_stop(table->stops, argument, length + 2))

@@ -129,6 +129,11 @@ bool option_rows_parse(const struct option_table *table, unsigned commands,
                        const struct option_line *line, void *out, struct option_given *given,
                        struct error *error);
 
+/* " --flag value" of each that was given, as a shell reads it, for passing on: without secrets,
+ * what may come from the environment, and texts with a path. */
+void option_rows_said(const struct option_table *table, unsigned commands,
+                      const struct option_given *given, char *out, size_t size);
+
 struct option_range {
     const char *name; /* as messages say it */
     int64_t min, max;

@@ -13,14 +13,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { PROBLEM_JSON_MAX = 640 };
+enum { PROBLEM_JSON_MAX = 864 };
 
 struct problem {
     int status;
     const char *code;  /* one of docs/openapi.yaml's; static */
     const char *phase; /* "queue" or "lock" of a wait_timeout; else NULL; static */
     char field[64];    /* the parameter, member or header to blame; "" when there is none */
-    char detail[160];  /* a sentence for people */
+    char detail[384];  /* a sentence for people */
     char order_id[UUID_TEXT_LENGTH + 1]; /* "" but for an order whose outcome is unknown */
 };
 

@@ -18,6 +18,7 @@ struct hosts {
     struct resolver *resolver; /* owned */
     pthread_mutex_t mutex;
     bool has_reached; /* with the mutex, and so the next */
+    bool left;        /* hosts_leave */
     struct host_address reached;
 };
 
@@ -147,13 +148,22 @@ void hosts_reached(struct hosts *hosts, const struct host_address *address)
     pthread_mutex_lock(&hosts->mutex);
     hosts->reached = *address;
     hosts->has_reached = true;
+    hosts->left = false;
     pthread_mutex_unlock(&hosts->mutex);
 }
 
-static bool copy_reached(struct hosts *hosts, struct host_address *out)
+void hosts_leave(struct hosts *hosts)
+{
+    pthread_mutex_lock(&hosts->mutex);
+    hosts->left = true;
+    pthread_mutex_unlock(&hosts->mutex);
+}
+
+static bool copy_reached(struct hosts *hosts, struct host_address *out, bool *left)
 {
     pthread_mutex_lock(&hosts->mutex);
     bool has = hosts->has_reached;
+    *left = hosts->left;
     if (has)
         *out = hosts->reached;
     pthread_mutex_unlock(&hosts->mutex);
@@ -220,20 +230,21 @@ static bool insert_at(struct host_walk *walk, int i, const struct host_address *
     return true;
 }
 
-/* To the front. One that is behind a name stands there beside the name, which may stand for others
- * by now. */
+/* To the front, or the end if it was left. One that is behind a name stands there beside the name,
+ * which may stand for others by now. */
 static void put_reached_first(struct host_walk *walk)
 {
     struct host_address reached;
+    bool left;
 
-    if (is_random(walk->hosts) || !copy_reached(walk->hosts, &reached))
+    if (!copy_reached(walk->hosts, &reached, &left) || (is_random(walk->hosts) && !left))
         return;
     for (int i = 0; i < walk->count; i++)
         if (is_same(&walk->list[i], &reached)) {
             remove_at(walk, i);
             break;
         }
-    insert_at(walk, 0, &reached);
+    insert_at(walk, left ? walk->count : 0, &reached);
 }
 
 void hosts_walk(struct hosts *hosts, struct host_walk *walk)
@@ -257,10 +268,9 @@ void hosts_walk(struct hosts *hosts, struct host_walk *walk)
     walk->several = walk->count > 1;
 }
 
-static bool has_been_tried(const struct host_walk *walk, int tried,
-                           const struct host_address *address)
+static bool has_its_turn(const struct host_walk *walk, const struct host_address *address)
 {
-    for (int i = 0; i < tried; i++)
+    for (int i = 0; i < walk->count; i++)
         if (is_same(&walk->list[i], address))
             return true;
     return false;
@@ -283,7 +293,7 @@ bool hosts_resolve(struct host_walk *walk, int i, int64_t until_us, const atomic
     }
     shuffle(walk->hosts, behind, found.count);
     for (int n = 0, at = i; n < found.count; n++)
-        if (!has_been_tried(walk, i, &behind[n]))
+        if (!has_its_turn(walk, &behind[n]))
             at += insert_at(walk, at, &behind[n]);
     return true;
 }

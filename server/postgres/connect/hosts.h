@@ -57,11 +57,14 @@ bool hosts_read_password(struct hosts *hosts);
 void hosts_walk(struct hosts *hosts, struct host_walk *walk);
 /* Whether this host has to be looked up. */
 bool hosts_is_name(const struct host_address *host);
-/* Puts what is behind host i's name into its place, less what has been tried before it; nothing
+/* Puts what is behind host i's name into its place, less what has a place of its own; nothing
  * when that fails (resolver_ask). */
 bool hosts_resolve(struct host_walk *walk, int i, int64_t until_us, const atomic_bool *stopped,
                    struct error *error);
 void hosts_reached(struct hosts *hosts, const struct host_address *address);
+/* The address that was reached last is to be tried last, until one is reached again: it answers,
+ * and sells nothing. */
+void hosts_leave(struct hosts *hosts);
 
 /* What target_session_attrs asks for, of the hosts as far as they are known; then, when no address
  * offers it, "any" or NULL for nothing else. */

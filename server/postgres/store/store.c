@@ -7,12 +7,13 @@
  * Failure modes:
  * - PostgreSQL is out of reach: not up; nothing else changes.
  * - The schema is gone, or the database is another one: not ready, until it has been made again.
- * - The server is a standby, read-only, or its commits wait for a standby that is silent: it is up
- *   and in trouble (store_trouble), and all sessions are opened anew when that changes.
+ * - The server is a standby, read-only, or its commits do not come back (for a standby, or a disk):
+ *   it is up and in trouble (store_trouble), and all sessions are opened anew when that changes.
  */
 #include "postgres/pg_internal.h"
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "postgres/connect/canceller.h"
 #include "postgres/fast_path.h"
@@ -21,8 +22,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer than a single commit may wait for its standby while the standby works. */
-enum { STANDBY_TIMEOUT_US = 5000000, TELL_AGAIN_US = 60000000 };
+enum {
+    COMMIT_EVERY_US = 1000000,
+    COMMIT_MOST_US = 5000000, /* longer than one may wait for a standby that works */
+    TELL_AGAIN_US = 60000000
+};
 
 /* Four bits a table. */
 enum { SIZE_CLASSES = 16 };
@@ -39,6 +43,7 @@ struct store *store_create(const char *conninfo, struct store_limits limits,
     pthread_mutex_init(&store->shared.mutex, NULL);
     cancels_init(&store->cancels);
     atomic_init(&store->trouble, "");
+    store->lacks = "";
     store->limits = limits;
     store->schema = schema;
     store->hosts = hosts_create(conninfo, error);
@@ -88,23 +93,51 @@ static int64_t lasting_us(struct store_lasting *lasting, const struct pg *pg, in
     return now_us - lasting->since_us;
 }
 
-/* Whether the same commit has waited for the standby for long. Then every other commit would wait
- * too, hold a session of PostgreSQL's, and leave its order unknown. */
-static bool is_stuck(struct store *store, const struct pg *pg)
-{
-    return lasting_us(&store->waiter, pg, 6) >= STANDBY_TIMEOUT_US;
-}
-
 /* Of the present result of SQL_SERVER_STATE. */
-static const char *find_trouble(struct store *store, const struct pg *pg)
+static const char *find_trouble(const struct pg *pg)
 {
     if (pg_get_bool(pg, 0, 4))
         return "it is a standby and cannot be written to";
     if (pg_get_bool(pg, 0, 5))
         return "it is read-only (default_transaction_read_only)";
-    if (is_stuck(store, pg))
-        return "commits wait for a synchronous standby that does not answer";
+    if (pg_get_bool(pg, 0, 8))
+        return "no standby of synchronous_standby_names is there, and commits would wait for one";
     return "";
+}
+
+/* A commit of our own, once a second: where nothing is left to sell nobody else makes one, and a
+ * primary that was left behind, or whose disk hangs, can be read from all the same. One that has
+ * not come back is waited for no more, and no other is sent while it still is under way, as two
+ * looks in a row see: each holds a session of PostgreSQL's. Of the present result of
+ * SQL_SERVER_STATE, read before. */
+static const char *try_commit(struct store *store, struct pg *pg,
+                              const struct store_durability *durability)
+{
+    int64_t now_us = clock_mono_us();
+    bool waits = lasting_us(&store->waiter, pg, 6) > 0;
+    bool replicates = pg_is_null(pg, 0, 7) ? durability->standby_names[0] : pg_get_bool(pg, 0, 7);
+    bool looked = !store->unseen;
+
+    store->unseen = false;
+    if (looked && now_us >= store->commit_at_us && !(store->stalled && waits) &&
+        !FAILPOINT_FAILS("probe.commit")) {
+        enum pg_status status = pg_exec(pg, SQL_FLUSH_PROBE, PG_NO_ARGS, now_us + COMMIT_MOST_US);
+        store->unseen = status == PG_TIMEOUT;
+        store->stalled = store->unseen || (store->stalled && status != PG_OK);
+        store->commit_at_us = clock_mono_us() + COMMIT_EVERY_US;
+        if (status == PG_OK)
+            store->lacks = pg_count_standbys(pg, now_us + COMMIT_MOST_US);
+        if (status == PG_OK && !*store->lacks) {
+            atomic_store_explicit(&store->current_on, pg_server(pg), memory_order_relaxed);
+            atomic_store_explicit(&store->current_us, now_us, memory_order_relaxed);
+            if (durability->standby_names[0] ||
+                store_counts(store)) /* with each probe: what is read is told by it */
+                store->commit_at_us = 0;
+        }
+    }
+    return !store->stalled ? store->lacks
+           : replicates    ? "commits wait for a synchronous standby that does not answer"
+                           : "commits do not come back: does the disk of its log (pg_wal) answer?";
 }
 
 /* Of the present result of SQL_SERVER_STATE. */
@@ -131,7 +164,8 @@ static void take_durability(struct store *store, const struct store_durability *
         log_warn(
             "PostgreSQL is not durable (fsync, full_page_writes or synchronous_commit is off): "
             "a 201 may be lost in a crash");
-    atomic_store_explicit(&store->waits, now->standby_names[0] != '\0', memory_order_relaxed);
+    atomic_store_explicit(&store->waits, now->standby_names[0] || store_counts(store),
+                          memory_order_relaxed);
     pthread_mutex_lock(&store->shared.mutex);
     store->shared.durability = *now;
     pthread_mutex_unlock(&store->shared.mutex);
@@ -147,7 +181,7 @@ static bool look_at_server(struct store *store, struct pg *pg, int64_t until_us,
         atomic_store_explicit(&store->up, false, memory_order_relaxed);
         return false;
     }
-    pg_get_text(pg, 0, 7, encoding, sizeof encoding);
+    pg_get_text(pg, 0, 9, encoding, sizeof encoding);
     return !encoding[0] ||
            error_set(
                error, ERROR_UNSUITABLE,
@@ -227,6 +261,9 @@ static bool take_base(struct store *store, struct pg *pg, int64_t until_us, stru
         return false;
     }
     int64_t base = pg_get_int8(pg, 0, 0);
+    pthread_mutex_lock(&store->shared.mutex);
+    pg_get_text(pg, 0, 1, store->shared.mark, sizeof store->shared.mark);
+    pthread_mutex_unlock(&store->shared.mutex);
     int64_t before = atomic_exchange_explicit(&store->epoch_base, base, memory_order_relaxed);
     if (base != before) {
         store_renew_sessions(store);
@@ -267,6 +304,8 @@ static bool prepare(struct store *store, struct pg *pg, int64_t until_us, int64_
 {
     struct error lacks = {ERROR_NONE, ""};
 
+    if (*store_trouble(store)) /* its session is closed */
+        hosts_leave(store->hosts);
     if (!pg_lives(pg) && !pg_open(pg, until_us)) {
         *error = pg->error;
         return false;
@@ -275,8 +314,21 @@ static bool prepare(struct store *store, struct pg *pg, int64_t until_us, int64_
         return false;
     if (!look_at_server(store, pg, until_us, error))
         return false;
-    const char *trouble = find_trouble(store, pg);
+    const char *trouble = find_trouble(pg);
     struct store_durability durability = read_durability(pg);
+    int64_t begun_us = clock_mono_us();
+    if (!*trouble)
+        trouble = try_commit(store, pg, &durability);
+    until_us += clock_mono_us() - begun_us;
+    if (*trouble && store->stalled) {
+        store_set_trouble(store, trouble);
+        pg_close(pg);
+        return error_set(error, ERROR_UNAVAILABLE, "%s", trouble);
+    }
+    if (!pg_is_open(pg)) { /* lost, or somebody has cancelled its wait for the standby */
+        *error = pg->error;
+        return false;
+    }
     if (!look_at_schema(store, pg, until_us, schema_until_us, &lacks)) {
         *error = lacks;
         return false;

@@ -34,6 +34,7 @@ struct store_durability store_durability(struct store *store)
     struct store_durability durability =
         flusher_does_not ? store->shared.flusher : store->shared.durability;
     pthread_mutex_unlock(&store->shared.mutex);
+    durability.standbys = store->limits.standbys;
     return durability;
 }
 
@@ -53,6 +54,13 @@ void store_set_trouble(struct store *store, const char *trouble)
 bool store_serves(const struct store *store)
 {
     return store_up(store) && store_ready(store) && !*store_trouble(store);
+}
+
+void store_mark(struct store *store, char out[STORE_MARK_SIZE])
+{
+    pthread_mutex_lock(&store->shared.mutex);
+    memcpy(out, store->shared.mark, STORE_MARK_SIZE);
+    pthread_mutex_unlock(&store->shared.mutex);
 }
 
 int64_t pg_epoch_base(const struct pg *pg)
@@ -93,6 +101,11 @@ bool pg_plans_outgrown(const struct pg *pg)
 bool store_waits(const struct store *store)
 {
     return atomic_load_explicit(&store->waits, memory_order_relaxed);
+}
+
+bool store_counts(const struct store *store)
+{
+    return store->limits.standbys > 0;
 }
 
 unsigned store_generation(const struct store *store)

@@ -256,10 +256,11 @@ bool partition_decide_buys(struct session *session, struct partition_entry *entr
     for (int i = 0; i < count; i++)
         decide_add(&decision, &entries[i].id, entries[i].product_id, 0, 0);
     bool done = decide_many(&decision);
+    bool proven = pg_prove(session->pg, decision.until_us) == PG_OK;
     for (int i = 0; i < count; i++)
-        if (decision.orders[i].state != DECIDE_DECIDED) {
+        if (!proven || decision.orders[i].state != DECIDE_DECIDED) {
             entries[i].outcome = ORDER_RETRY;
             entries[i].missing = false;
         }
-    return done;
+    return done && proven;
 }

@@ -73,6 +73,7 @@ static void *start(const struct services *services, struct error *error)
 const struct strategy strategy_partitioned_queue = {
     .name = "partitioned-queue",
     .summary = "Products spread over RabbitMQ queues; one consumer a queue decides, in order.",
+    .summary_zh = "队列削峰：商品分散到 RabbitMQ 的各个队列，每个队列由一个消费者按序裁决",
     .family = FAMILY_QUEUE,
     .needs = NEED_POSTGRESQL | NEED_RABBITMQ,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,

@@ -29,7 +29,9 @@ static void redis_fenced_sell(struct session *session, struct batch *batch)
 
 const struct strategy strategy_redis_fenced = {
     .name = "redis-fenced",
+    .usual = true,
     .summary = "redis-token and a fence in the row: a stale holder's write is refused.",
+    .summary_zh = "redis-token，再加商品行里的 fencing token：过期持锁者的写入会被拒绝",
     .family = FAMILY_REDIS_LOCK,
     .needs = NEED_POSTGRESQL | NEED_REDIS,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,

@@ -71,7 +71,9 @@ static void redis_queue_sell(struct session *session, struct batch *batch)
 
 const struct strategy strategy_redis_queue = {
     .name = "redis-queue",
+    .usual = true,
     .summary = "A queue in each instance, one fenced Redis lock between them, many orders a hold.",
+    .summary_zh = "实例内排队，实例之间一把带 fencing token 的 Redis 锁，一次持锁卖许多单",
     .family = FAMILY_REDIS_LOCK,
     .needs = NEED_POSTGRESQL | NEED_REDIS,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED | GUARANTEE_FORGETS,

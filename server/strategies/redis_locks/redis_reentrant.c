@@ -50,6 +50,7 @@ static void redis_reentrant_buy(struct session *session, struct order *order)
 const struct strategy strategy_redis_reentrant = {
     .name = "redis-reentrant",
     .summary = "A hash {owner: count} in Lua: the owner may take the lock again. No fence.",
+    .summary_zh = "可重入锁：Lua 里的哈希 {持有者: 次数}；没有 fencing token",
     .family = FAMILY_REDIS_LOCK,
     .needs = NEED_POSTGRESQL | NEED_REDIS,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY,

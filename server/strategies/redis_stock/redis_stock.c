@@ -1,17 +1,16 @@
 /*
  * redis-stock: memory decides, PostgreSQL has the last word.
  *
- * The stock is mirrored in Redis (stock_mirror.h). A worker takes whatever waits for a product, at
- * most 500 orders, and has one script reserve stock for all of them and append them to a stream
- * (stock_reserve.h); each gets 202. The instance's writer, to whom they are handed over
- * (stock_handover.h), writes them in batches (stock_writer.h): insert, stock, limits, commit, and
- * only then XACK; the writers are a consumer group, and take over what one of them leaves. GET
- * /orders/ID looks in PostgreSQL, then among what waits in Redis (stock_external_state.c).
+ * The stock is mirrored in Redis (stock_mirror.h). A worker takes up to 500 orders of a product,
+ * and has one script reserve stock for all of them and append them to a stream (stock_reserve.h);
+ * each gets 202. The instance's writer, to whom they are handed over (stock_handover.h), writes
+ * them in batches (stock_writer.h): insert, stock, limits, commit, and only then XACK; the writers
+ * are a consumer group, and take over what one of them leaves. GET /orders/ID looks in PostgreSQL,
+ * then in Redis (stock_external_state.c). A Redis is one database's (stock_lease.h).
  *
  * It cannot oversell, whatever Redis says: the writer takes stock with a guarded statement under
  * the row's lock. A Redis that is wrong costs 202s that end `failed`, and the mirror is unloaded.
- * What it loses that was not written yet is lost, and said (stock_lost.h); hence no promise F. A
- * writer that dies between COMMIT and XACK leaves its entries to another, which finds the orders.
+ * What it loses that was not written yet is lost, and said (stock_lost.h); hence no promise F.
  *
  * A refusal costs less than a sale: stock_flag.h answers "sold out" without a lane for 20 ms after
  * a script has said so. A restock or a cancel goes to PostgreSQL first, corrects the mirror (which
@@ -94,6 +93,7 @@ static void stop(void *instance)
 
     stock_writer_stop(stock->writer);
     stock_loader_stop(stock->loader);
+    stock_lease_fini(&stock->lease);
     stock_lent_fini(&stock->lent);
     stock_handover_fini(&stock->handover);
     stock_mend_fini(&stock->mend);
@@ -104,7 +104,6 @@ static void stop(void *instance)
 static void *start(const struct services *services, struct error *error)
 {
     struct redis_stock *stock = calloc(1, sizeof *stock);
-
     if (!stock) {
         error_set(error, ERROR_INTERNAL, "out of memory");
         return NULL;
@@ -114,7 +113,8 @@ static void *start(const struct services *services, struct error *error)
     stock_mend_init(&stock->mend);
     stock_handover_init(&stock->handover);
     stock_lent_init(&stock->lent, services->backends[BACKEND_STOCK_REDIS]);
-    stock->loader = stock_loader_start(services, error);
+    if (stock_lease_init(&stock->lease, services, error))
+        stock->loader = stock_loader_start(services, error);
     if (stock->loader)
         stock->writer = stock_writer_start(stock, error);
     if (stock->writer)
@@ -125,14 +125,14 @@ static void *start(const struct services *services, struct error *error)
 
 static bool refuse_now(void *instance, struct order *order)
 {
-    struct redis_stock *stock = instance;
-
-    return stock_flag_refuses(&stock->flag, order);
+    return stock_flag_refuses(&((struct redis_stock *)instance)->flag, order);
 }
 
 const struct strategy strategy_redis_stock = {
     .name = "redis-stock",
+    .usual = true,
     .summary = "Redis reserves in batches and answers 202; a writer brings it into PostgreSQL.",
+    .summary_zh = "预减库存：Redis 成批预留并答复 202，写入者随后落库 PostgreSQL",
     .family = FAMILY_QUEUE,
     .needs = NEED_POSTGRESQL | NEED_STOCK_REDIS,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED,

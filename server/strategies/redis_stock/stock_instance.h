@@ -4,6 +4,7 @@
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_INSTANCE_H
 
 #include "strategies/redis_stock/stock_flag.h"
+#include "strategies/redis_stock/stock_lease.h"
 #include "strategies/redis_stock/stock_lent.h"
 #include "strategies/redis_stock/stock_mend.h"
 #include "strategies/redis_stock/writer/stock_handover.h"
@@ -18,6 +19,7 @@ struct redis_stock {
     struct stock_mend mend;
     struct stock_handover handover;
     struct stock_lent lent;
+    struct stock_lease lease;    /* the writer's */
     struct stock_loader *loader; /* owned, as what follows */
     struct writer *writer;
 };

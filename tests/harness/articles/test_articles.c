@@ -4,7 +4,7 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed/bed.h"
+#include "harness/fixtures/program.h"
 #include "loadtest/commands/articles/articles.h"
 #include "loadtest/load/open_loop.h"
 
@@ -18,7 +18,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static struct bed *bed;
 static struct harness *harness;
 static struct phase_result result;
 
@@ -28,9 +27,9 @@ static void measure(const struct article_experiment *experiment, const char *str
 {
     const struct article_row row = {strategy, instances, "what was done", "a figure", sheds};
     struct error error = {.text = ""};
-    bed->options.work_ms = experiment->work_ms;
-    bed->options.queue_capacity = experiment->queue_capacity;
-    bed->options.in_flight_per_product = experiment->in_flight;
+    program->options.work_ms = experiment->work_ms;
+    program->options.queue_capacity = experiment->queue_capacity;
+    program->options.in_flight_per_product = experiment->in_flight;
     if (!harness_close_fleet(harness, &error) || !harness_open_fleet(harness, instances, &error) ||
         !article_measure(harness, experiment, &row, &result, &error))
         fail_msg("%s", error.text);
@@ -45,9 +44,8 @@ static void expect(enum verdict verdict, const char *ours)
         fail_msg("'%s', not '%s'", result.article.ours, ours);
 }
 
-static void increments_are_counted(void **state)
+TEST(increments_are_counted)
 {
-    (void)state;
     const struct article_experiment counter = {.article = "003",
                                                .name = "counter",
                                                .kind = ARTICLE_COUNTER,
@@ -78,9 +76,8 @@ static const struct article_experiment balance = {.article = "001",
                                                   .stock = 100,
                                                   .work_ms = 400};
 
-static void two_at_once_pass_the_balance(void **state)
+TEST(two_at_once_pass_the_balance)
 {
-    (void)state;
     measure(&balance, "none", 1, false);
     expect(VERDICT_UNSAFE, NULL);
     assert_true(result.audit.oversold > 0);
@@ -92,9 +89,8 @@ static void two_at_once_pass_the_balance(void **state)
     assert_int_equal(result.counts.sold_out, 8);
 }
 
-static void drawn_products_are_sold_once(void **state)
+TEST(drawn_products_are_sold_once)
 {
-    (void)state;
     const struct article_experiment spread = {.article = "003",
                                               .name = "spread",
                                               .kind = ARTICLE_SPREAD,
@@ -112,9 +108,8 @@ static void drawn_products_are_sold_once(void **state)
 }
 
 /* Sixteen read the same row, one writes it: the others' turns were in vain. */
-static void turns_are_counted(void **state)
+TEST(turns_are_counted)
 {
-    (void)state;
     struct article_experiment turns = {.article = "000",
                                        .name = "turns",
                                        .kind = ARTICLE_TURNS,
@@ -132,9 +127,8 @@ static void turns_are_counted(void **state)
     expect(VERDICT_KEPT, "1.0 turns on average");
 }
 
-static void a_full_queue_refuses(void **state)
+TEST(a_full_queue_refuses)
 {
-    (void)state;
     struct article_experiment threshold = {.article = "000",
                                            .name = "threshold",
                                            .kind = ARTICLE_THRESHOLD,
@@ -157,9 +151,8 @@ static void a_full_queue_refuses(void **state)
 }
 
 /* 20 buyers of a second each: those who wait 5 s cannot all be served one by one, but together. */
-static void who_may_not_wait_gives_up(void **state)
+TEST(who_may_not_wait_gives_up)
 {
-    (void)state;
     const struct article_experiment timed = {.article = "000",
                                              .name = "timed",
                                              .kind = ARTICLE_TIMED,
@@ -178,9 +171,8 @@ static void who_may_not_wait_gives_up(void **state)
 }
 
 /* Calls that were shed where none should be: the row says nothing about the strategy. */
-static void what_was_shed_proves_nothing(void **state)
+TEST(what_was_shed_proves_nothing)
 {
-    (void)state;
     struct article_experiment crowded = balance;
     crowded.products = 1;
     crowded.calls = crowded.connections = 16;
@@ -201,9 +193,8 @@ static void hang_up(void *context)
         close(fd);
 }
 
-static void a_call_without_an_answer_ends_the_load(void **state)
+TEST_WITH(a_call_without_an_answer_ends_the_load, NULL, NULL)
 {
-    (void)state;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t length = sizeof at;
     int listener = t_socket(AF_INET);
@@ -231,9 +222,8 @@ static void a_call_without_an_answer_ends_the_load(void **state)
     close(listener);
 }
 
-static void every_row_is_one_that_can_be_run(void **state)
+TEST(every_row_is_one_that_can_be_run)
 {
-    (void)state;
     struct error error = {.text = ""};
     assert_true(harness_open_fleet(harness, 1, &error));
     for (size_t i = 0; i < article_experiments_count; i++) {
@@ -241,7 +231,7 @@ static void every_row_is_one_that_can_be_run(void **state)
         struct counted counted;
         for (size_t j = 0; j < experiment->rows_count; j++)
             assert_non_null(harness_strategy(harness, experiment->rows[j].strategy));
-        assert_true(article_make_calls(experiment, &bed->options, &counted, &error));
+        assert_true(article_make_calls(experiment, &program->options, &counted, &error));
         assert_true(counted.expected > 0 && counted.expected <= experiment->calls);
         assert_true(experiment->calls >= experiment->connections);
         free(counted.calls);
@@ -252,15 +242,15 @@ static int set_up(void **state)
 {
     (void)state;
     struct error error = {.text = ""};
-    bed = bed_create(0);
-    bed->options.out = bed->folder;
-    bed->options.server_binary = SERVER;
-    bed->options.body = "";
-    bed->options.seed = 1;
-    bed->options.first_product = 1000001;
+    program = program_create(0);
+    program->options.out = program->folder;
+    program->options.server_binary = SERVER;
+    program->options.body = "";
+    program->options.seed = 1;
+    program->options.first_product = 1000001;
     harness = calloc(1, sizeof *harness);
     assert_non_null(harness);
-    if (!harness_init(harness, &bed->options, &error))
+    if (!harness_init(harness, &program->options, &error))
         fail_msg("%s", error.text);
     return 0;
 }
@@ -270,25 +260,16 @@ static int tear_down(void **state)
     (void)state;
     harness_fini(harness);
     free(harness);
-    bed_destroy(bed);
+    program_destroy(program);
     return 0;
 }
 
+TEST_EACH(set_up, tear_down)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(increments_are_counted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(two_at_once_pass_the_balance, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(drawn_products_are_sold_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(turns_are_counted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_full_queue_refuses, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(who_may_not_wait_gives_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_shed_proves_nothing, set_up, tear_down),
-        cmocka_unit_test(a_call_without_an_answer_ends_the_load),
-        cmocka_unit_test_setup_teardown(every_row_is_one_that_can_be_run, set_up, tear_down),
-    };
     curl_global_init(CURL_GLOBAL_DEFAULT);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = t_run_all(NULL, NULL);
     curl_global_cleanup();
     return failed;
 }

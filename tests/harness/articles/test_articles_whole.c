@@ -1,20 +1,19 @@
 /* `run --scenario articles`, all of it: its exit status, its table and its files. */
 #include "lib/t.h"
 
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 
 #include <string.h>
 
-static void the_articles_are_repeated(void **state)
+TEST(the_articles_are_repeated)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --scenario articles"), 0);
+    program_exits(0, "run --scenario articles");
     static const char *const titles[] = {"Article 000, threshold", "Article 000, timed",
                                          "Article 001, balance", "Article 003, counter",
                                          "Article 003, spread"};
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
-        assert_non_null(strstr(bed->output, titles[i]));
-    json_t *results = bed_results(bed);
+        assert_non_null(strstr(program->output, titles[i]));
+    json_t *results = program_results();
     const json_t *runs = json_object_get(results, "runs");
     bool published = false;
     for (size_t i = 0; i < json_array_size(runs); i++) {
@@ -34,10 +33,4 @@ static void the_articles_are_repeated(void **state)
     json_decref(results);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_articles_are_repeated, own_bed_alone, own_bed_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(program_alone, program_end)

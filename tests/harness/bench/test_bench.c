@@ -11,9 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void a_ratio_of_medians_against_its_bound(void **state)
+TEST(a_ratio_of_medians_against_its_bound)
 {
-    (void)state;
     struct bench_row of = case_row(0.85, false);
     case_measured(MEASURE_E, USAGE_SERVER, 80, 90, 100);
     case_measured(MEASURE_NGINX, USAGE_SERVER, 90, 100, 110);
@@ -27,9 +26,8 @@ static void a_ratio_of_medians_against_its_bound(void **state)
     assert_int_equal(case_judge(&of), BENCH_TOLD);
 }
 
-static void at_most_is_the_other_way_round(void **state)
+TEST(at_most_is_the_other_way_round)
 {
-    (void)state;
     struct bench_row of = case_row(1.3, true);
     case_measured(MEASURE_E, USAGE_NOBODY, 12, 12, 12);
     case_measured(MEASURE_NGINX, USAGE_NOBODY, 10, 10, 10);
@@ -44,9 +42,8 @@ static void at_most_is_the_other_way_round(void **state)
     assert_int_equal(case_judge(&of), BENCH_MISSED);
 }
 
-static void noise_is_said(void **state)
+TEST(noise_is_said)
 {
-    (void)state;
     struct bench_row of = case_row(0.9, false);
     case_measured(MEASURE_E, USAGE_SERVER, 80, 95, 96);
     case_measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
@@ -62,9 +59,8 @@ static void noise_is_said(void **state)
     assert_false(case_judged.unsure || case_judged.same);
 }
 
-static void the_generators_figures_are_not_told(void **state)
+TEST(the_generators_figures_are_not_told)
 {
-    (void)state;
     struct bench_row of = case_row(0.5, false);
     case_measured(MEASURE_E, USAGE_SERVER, 90, 90, 90);
     case_measured(MEASURE_NGINX, USAGE_GENERATOR, 100, 100, 100);
@@ -81,9 +77,8 @@ static void the_generators_figures_are_not_told(void **state)
     assert_int_equal(case_judge(&of), BENCH_MISSED);
 }
 
-static void what_is_missing_is_said(void **state)
+TEST(what_is_missing_is_said)
 {
-    (void)state;
     struct bench_row of = case_row(0.5, false);
     case_measured(MEASURE_E, USAGE_SERVER, 90, 90, 90);
     case_series[MEASURE_NGINX] =
@@ -103,9 +98,8 @@ static int status_of(enum bench_verdict a, enum bench_verdict b)
     return bench_exit_status(both, 2);
 }
 
-static void exit_statuses(void **state)
+TEST(exit_statuses)
 {
-    (void)state;
     assert_int_equal(status_of(BENCH_MET, BENCH_TOLD), 0);
     assert_int_equal(status_of(BENCH_MET, BENCH_ABSENT), 0);
     assert_int_equal(status_of(BENCH_GENERATOR, BENCH_MET), 2);
@@ -113,9 +107,8 @@ static void exit_statuses(void **state)
     assert_int_equal(status_of(BENCH_FAILED, BENCH_MISSED), 1);
 }
 
-static void forms_and_rows(void **state)
+TEST(forms_and_rows)
 {
-    (void)state;
     static struct bench_options options;
     struct error error;
     size_t brief = 0;
@@ -140,9 +133,8 @@ static void forms_and_rows(void **state)
     assert_true(brief > 0 && brief < bench_rows_count && bench_rows_count <= BENCH_ROWS_MAX);
 }
 
-static void limits(void **state)
+TEST(limits)
 {
-    (void)state;
     struct usage usage = {.seconds = 1, .generator_busy = 0.95, .server_busy = 0.4};
     assert_int_equal(usage_limit(&usage), USAGE_GENERATOR);
     usage.server_busy = 0.95;
@@ -156,9 +148,8 @@ static void limits(void **state)
 }
 
 /* Two looks at threads that are made up: the busiest of the servers', the mean of wrk's. */
-static void shares_of_the_time_watched(void **state)
+TEST(shares_of_the_time_watched)
 {
-    (void)state;
     static struct usage_watch watch;
     watch = (struct usage_watch){.generator = 7, .looks = 2};
     watch.last.at_us = 2000000;
@@ -182,9 +173,8 @@ static void shares_of_the_time_watched(void **state)
     assert_true(usage_watch_sum(&watch, 2).seconds <= 0);
 }
 
-static void what_the_host_took(void **state)
+TEST(what_the_host_took)
 {
-    (void)state;
     struct steal before, after;
     assert_true(steal_parse("cpu  100 10 50 900 40 5 15 20 0 0\n", &before));
     assert_int_equal(before.ran, 180);
@@ -207,21 +197,4 @@ static void what_the_host_took(void **state)
         assert_true(share >= 0 && share <= 1);
         assert_true(clock_mono_us() < until_us);
     } while (after.ran - before.ran + after.stolen - before.stolen < 20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ratio_of_medians_against_its_bound),
-        cmocka_unit_test(at_most_is_the_other_way_round),
-        cmocka_unit_test(noise_is_said),
-        cmocka_unit_test(the_generators_figures_are_not_told),
-        cmocka_unit_test(what_is_missing_is_said),
-        cmocka_unit_test(exit_statuses),
-        cmocka_unit_test(forms_and_rows),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(shares_of_the_time_watched),
-        cmocka_unit_test(what_the_host_took),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

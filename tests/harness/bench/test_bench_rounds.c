@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void a_side_with_more_rounds_is_not_compared_by_them(void **state)
+TEST(a_side_with_more_rounds_is_not_compared_by_them)
 {
-    (void)state;
     struct bench_row of = case_row(0.85, false);
     case_measured(MEASURE_E, USAGE_SERVER, 80, 90, 100);
     case_measured(MEASURE_NGINX, USAGE_SERVER, 90, 100, 110);
@@ -28,9 +27,8 @@ static void robbed(enum bench_measure_id id, size_t which)
 }
 
 /* Whatever its figures, and whichever side was robbed. */
-static void a_robbed_round_is_left_out_where_three_others_are_left(void **state)
+TEST(a_robbed_round_is_left_out_where_three_others_are_left)
 {
-    (void)state;
     struct bench_row of = case_row(0.85, false);
     case_measured(MEASURE_E, USAGE_SERVER, 80, 88, 10);
     case_measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
@@ -60,9 +58,8 @@ static void a_robbed_round_is_left_out_where_three_others_are_left(void **state)
     assert_true(case_judged.left_out == 1 && case_judged.rounds == 3 && case_judged.most == 90);
 }
 
-static void steal_is_graded_by_max_steal(void **state)
+TEST(steal_is_graded_by_max_steal)
 {
-    (void)state;
     assert_int_equal(bench_steal_grade(0.005, 5), BENCH_CALM);
     assert_int_equal(bench_steal_grade(0.0051, 5), BENCH_TAKEN);
     assert_int_equal(bench_steal_grade(0.05, 5), BENCH_TAKEN);
@@ -89,9 +86,8 @@ static struct bench_row p99_row(const enum bench_steal *steal, const double *p99
 }
 
 /* Where too few rounds are calm enough for it, those count first that are good for a rate. */
-static void a_p99_counts_calmer_rounds_than_a_rate(void **state)
+TEST(a_p99_counts_calmer_rounds_than_a_rate)
 {
-    (void)state;
     const enum bench_steal steal[] = {BENCH_TAKEN,  BENCH_CALM,  BENCH_CALM,
                                       BENCH_ROBBED, BENCH_TAKEN, BENCH_CALM};
     const double p99_ms[] = {20, 14, 14, 40, 1, 14};
@@ -113,9 +109,8 @@ static void a_p99_counts_calmer_rounds_than_a_rate(void **state)
 }
 
 /* The host had the generator's core: that round has no figures, and the others count. */
-static void a_late_round_is_lost_to_steal_alone(void **state)
+TEST(a_late_round_is_lost_to_steal_alone)
 {
-    (void)state;
     struct bench_row of = case_row(0.85, false);
     struct bench_series *side = &case_series[MEASURE_E];
     case_measured(MEASURE_E, USAGE_SERVER, 88, 88, 0);
@@ -149,9 +144,8 @@ static bool again(const struct bench_row *first, const struct bench_row *second,
 }
 
 /* Whether its medians reach the bound or not. */
-static void rows_within_noise_are_measured_again(void **state)
+TEST(rows_within_noise_are_measured_again)
 {
-    (void)state;
     struct bench_row noisy = case_row(0.9, false), clear = case_row(0.5, false);
     clear.of.measure = MEASURE_BATCH;
     case_measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
@@ -172,9 +166,8 @@ static void rows_within_noise_are_measured_again(void **state)
     assert_false(again(&noisy, &clear, INT64_MAX));
 }
 
-static void robbed_rounds_are_measured_again(void **state)
+TEST(robbed_rounds_are_measured_again)
 {
-    (void)state;
     struct bench_row of = case_row(0.5, false), other = case_row(0.5, false);
     other.of.measure = MEASURE_BATCH;
     case_measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
@@ -194,9 +187,8 @@ static void robbed_rounds_are_measured_again(void **state)
     assert_true(case_series[MEASURE_BATCH].again);
 }
 
-static void a_p99_is_measured_again_when_it_is_calm(void **state)
+TEST(a_p99_is_measured_again_when_it_is_calm)
 {
-    (void)state;
     const enum bench_steal steal[] = {BENCH_CALM, BENCH_TAKEN, BENCH_CALM, BENCH_CALM};
     const double p99_ms[] = {14, 14, 14, 14};
     struct bench_row of = p99_row(steal, p99_ms, 3), rate = case_row(90, false);
@@ -214,9 +206,8 @@ static void a_p99_is_measured_again_when_it_is_calm(void **state)
 }
 
 /* Whatever else stands against a measurement stands, however much the host took. */
-static void steal_is_no_excuse_for_anything_else(void **state)
+TEST(steal_is_no_excuse_for_anything_else)
 {
-    (void)state;
     struct bench_row of = case_row(0.85, false);
     case_measured(MEASURE_E, USAGE_SERVER, 88, 88, 0);
     case_measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
@@ -227,9 +218,8 @@ static void steal_is_no_excuse_for_anything_else(void **state)
     assert_false(again(&of, &of, INT64_MAX));
 }
 
-static void a_row_of_late_rounds_alone_is_measured_again(void **state)
+TEST(a_row_of_late_rounds_alone_is_measured_again)
 {
-    (void)state;
     struct bench_row of = case_row(0.85, false);
     case_measured(MEASURE_E, USAGE_SERVER, 0, 0, 0);
     case_measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
@@ -247,9 +237,8 @@ static void a_row_of_late_rounds_alone_is_measured_again(void **state)
 }
 
 /* A round of a side takes a second here. */
-static void as_far_as_there_is_time(void **state)
+TEST(as_far_as_there_is_time)
 {
-    (void)state;
     struct bench_row first = case_row(0.9, false), second = case_row(0.9, false);
     second.of.measure = MEASURE_BATCH;
     case_measured(MEASURE_NGINX, USAGE_SERVER, 100, 100, 100);
@@ -267,22 +256,4 @@ static void as_far_as_there_is_time(void **state)
         case_series[MEASURE_E].samples[i].figures[FIGURE_OVERLOADED] = 100;
     assert_true(again(&first, &first, 1000 + 1000));
     assert_false(case_series[MEASURE_NGINX].again);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_side_with_more_rounds_is_not_compared_by_them),
-        cmocka_unit_test(a_robbed_round_is_left_out_where_three_others_are_left),
-        cmocka_unit_test(steal_is_graded_by_max_steal),
-        cmocka_unit_test(a_p99_counts_calmer_rounds_than_a_rate),
-        cmocka_unit_test(a_p99_is_measured_again_when_it_is_calm),
-        cmocka_unit_test(rows_within_noise_are_measured_again),
-        cmocka_unit_test(a_late_round_is_lost_to_steal_alone),
-        cmocka_unit_test(steal_is_no_excuse_for_anything_else),
-        cmocka_unit_test(robbed_rounds_are_measured_again),
-        cmocka_unit_test(a_row_of_late_rounds_alone_is_measured_again),
-        cmocka_unit_test(as_far_as_there_is_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * here; that there are figures, and what the files say of them, does. */
 #include "lib/t.h"
 
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 
 #include "bench/tools/database.h"
 #include "bench/tools/nginx.h"
@@ -18,7 +18,7 @@ static json_t *load(void)
 {
     char path[128];
     json_error_t error;
-    snprintf(path, sizeof path, "%s/bench.json", bed->folder);
+    snprintf(path, sizeof path, "%s/bench.json", program->folder);
     json_t *document = json_load_file(path, 0, &error);
     assert_non_null(document);
     return document;
@@ -141,11 +141,10 @@ static void has_takes_enough(const json_t *samples, bool patient)
     }
 }
 
-static void a_row_against_pgbench(void **state)
+TEST(a_row_against_pgbench)
 {
-    (void)state;
-    int status = bed_bench(bed, "--server-binary " SERVER " --rows 2 --duration 2s "
-                                "--more-rounds 2 --max-wait 5s --connections 16");
+    int status = program_bench("--rows 2 --duration 2s "
+                               "--more-rounds 2 --max-wait 5s --connections 16");
     assert_true(status >= 0 && status <= 2);
     json_t *document = load();
     json_t *rows = json_object_get(document, "rows");
@@ -166,13 +165,13 @@ static void a_row_against_pgbench(void **state)
     assert_true(json_is_object(json_object_get(document, "machine")));
     assert_true(json_is_object(json_object_get(document, "settings")));
     json_decref(document);
-    assert_non_null(strstr(bed->output, "bench.csv"));
+    program_says("bench.csv");
 }
 
 static void ask(const char *sql, char *out, size_t size)
 {
     struct error error = {.text = ""};
-    struct database *database = database_create(bed_database(), identifier, &error);
+    struct database *database = database_create(program_database(), identifier, &error);
     if (!database || !database_ask(database, sql, out, size, &error))
         fail_msg("%s", error.text);
     database_destroy(database);
@@ -181,21 +180,19 @@ static void ask(const char *sql, char *out, size_t size)
 /* Runs a short bench; whether its figures stand on the rows of those before them. */
 static bool orders_grow(void)
 {
-    (void)bed_bench(bed, "--server-binary " SERVER
-                         " --rows 6 --duration 1s --more-rounds 0 --max-steal 100 "
-                         "--connections 16");
+    (void)program_bench("--rows 6 --duration 1s --more-rounds 0 --max-steal 100 "
+                        "--connections 16");
     json_t *document = load();
     bool grew = json_is_true(json_object_get(document, "orders_grew"));
     json_decref(document);
-    assert_int_equal(grew, strstr(bed->output, "grew from figure to figure") != NULL);
+    assert_int_equal(grew, strstr(program->output, "grew from figure to figure") != NULL);
     return grew;
 }
 
 /* Between two figures the table of orders is emptied, but not of an order that is not ours, and not
  * the one that the search_path has. TRUNCATE gives a table a new file. */
-static void orders_of_others_are_left_alone(void **state)
+TEST(orders_of_others_are_left_alone)
 {
-    (void)state;
     static const char file_sql[] = "SELECT pg_relation_filenode(to_regclass('orders'))";
     char text[16], file[16], file_after[16];
     ask("DROP SCHEMA IF EXISTS {schema} CASCADE", text, sizeof text);
@@ -212,14 +209,13 @@ static void orders_of_others_are_left_alone(void **state)
     assert_string_equal(text, "1");
 }
 
-static void the_ceiling_against_nginx(void **state)
+TEST(the_ceiling_against_nginx)
 {
-    (void)state;
-    char program[300];
-    if (!nginx_find(program, sizeof program))
+    char nginx[300];
+    if (!nginx_find(nginx, sizeof nginx))
         skip();
-    int status = bed_bench(bed, "--server-binary " SERVER " --rows 1 --duration 2s "
-                                "--more-rounds 0 --max-steal 100 --connections 16");
+    int status = program_bench("--rows 1 --duration 2s "
+                               "--more-rounds 0 --max-steal 100 --connections 16");
     assert_true(status >= 0 && status <= 2);
     json_t *document = load();
     json_t *rows = json_object_get(document, "rows");
@@ -233,11 +229,9 @@ static void the_ceiling_against_nginx(void **state)
     json_decref(document);
 }
 
-static void idle_connections_are_held_and_served(void **state)
+TEST(idle_connections_are_held_and_served)
 {
-    (void)state;
-    int status =
-        bed_bench(bed, "--server-binary " SERVER " --rows 16 --more-rounds 0 --max-steal 100");
+    int status = program_bench("--rows 16 --more-rounds 0 --max-steal 100");
     json_t *document = load();
     json_t *served = json_array_get(json_object_get(document, "rows"), 1);
     if (strcmp(text(served, "verdict"), "left out") == 0) {
@@ -249,12 +243,10 @@ static void idle_connections_are_held_and_served(void **state)
     json_decref(document);
 }
 
-static void goodput_under_overload(void **state)
+TEST(goodput_under_overload)
 {
-    (void)state;
-    int status = bed_bench(bed, "--server-binary " SERVER
-                                " --rows 17 --duration 1s --more-rounds 0 --max-steal 100 "
-                                "--connections 16 --max-lag-ms 60000");
+    int status = program_bench("--rows 17 --duration 1s --more-rounds 0 --max-steal 100 "
+                               "--connections 16 --max-lag-ms 60000");
     json_t *document = load();
     json_t *rows = json_object_get(document, "rows");
     assert_int_equal(json_array_size(rows), 4);
@@ -279,12 +271,10 @@ static void goodput_under_overload(void **state)
 }
 
 /* No generator is never late: such a figure must not be told. */
-static void an_overload_that_was_not_offered_is_no_figure(void **state)
+TEST(an_overload_that_was_not_offered_is_no_figure)
 {
-    (void)state;
-    int status = bed_bench(bed, "--server-binary " SERVER
-                                " --rows 17 --duration 1s --more-rounds 0 --max-steal 100 "
-                                "--connections 16 --max-lag-ms 0");
+    int status = program_bench("--rows 17 --duration 1s --more-rounds 0 --max-steal 100 "
+                               "--connections 16 --max-lag-ms 0");
     json_t *document = load();
     json_t *rows = json_object_get(document, "rows");
     if (strcmp(text(json_array_get(rows, 0), "verdict"), "left out") == 0) {
@@ -301,14 +291,13 @@ static void an_overload_that_was_not_offered_is_no_figure(void **state)
     json_decref(document);
 }
 
-static void a_strategy_that_is_absent_is_left_out(void **state)
+TEST(a_strategy_that_is_absent_is_left_out)
 {
-    (void)state;
     /* the stack's locks Redis is not given: redis-token cannot be measured, and that is no fault */
-    const char *redis = bed->options.redis;
-    bed->options.redis = "";
-    assert_int_equal(bed_bench(bed, "--server-binary " SERVER " --rows 4 --duration 1s"), 0);
-    bed->options.redis = redis;
+    const char *redis = program->options.redis;
+    program->options.redis = "";
+    assert_int_equal(program_bench("--rows 4 --duration 1s"), 0);
+    program->options.redis = redis;
     json_t *document = load();
     const json_t *row = json_array_get(json_object_get(document, "rows"), 0);
     assert_string_equal(text(row, "verdict"), "left out");
@@ -319,22 +308,9 @@ static void a_strategy_that_is_absent_is_left_out(void **state)
 static int setup(void **state)
 {
     (void)state;
-    bed = bed_create(0);
-    bed->options.schema = schema;
+    program = program_create(0);
+    program->options.schema = schema;
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_row_against_pgbench, setup, own_bed_end),
-        cmocka_unit_test_setup_teardown(orders_of_others_are_left_alone, setup, own_bed_end),
-        cmocka_unit_test_setup_teardown(the_ceiling_against_nginx, setup, own_bed_end),
-        cmocka_unit_test_setup_teardown(idle_connections_are_held_and_served, setup, own_bed_end),
-        cmocka_unit_test_setup_teardown(goodput_under_overload, setup, own_bed_end),
-        cmocka_unit_test_setup_teardown(an_overload_that_was_not_offered_is_no_figure, setup,
-                                        own_bed_end),
-        cmocka_unit_test_setup_teardown(a_strategy_that_is_absent_is_left_out, setup, own_bed_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(setup, program_end)

@@ -3,6 +3,7 @@
 
 #include "harness/check/hand.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,17 +21,28 @@ void begin(int64_t stock)
     hand.ledger.done = true;
     hand.product =
         (struct row_product){.id = HAND_PRODUCT, .epoch = 9, .initial = stock, .stock = stock};
-    for (size_t i = 0; i < hand.rows.orders_count; i++)
+    for (size_t i = 0; i < hand.rows.orders_count; i++) {
+        free(hand.orders[i].id);
+        free(hand.orders[i].user);
         free(hand.orders[i].key);
-    hand.rows = (struct rows){.products = &hand.product,
+    }
+    hand.rows = (struct rows){.has_orders = true,
+                              .products = &hand.product,
                               .products_count = 1,
                               .orders = hand.orders,
                               .restocks = hand.restocks};
 }
 
-static char *copy(const char *key)
+static char *copy(const char *text)
 {
-    return key ? strdup(key) : NULL;
+    return text && *text ? strdup(text) : NULL;
+}
+
+static char *name_of(int64_t user)
+{
+    char *name;
+    assert_true(asprintf(&name, "%" PRId64, user) > 0);
+    return name;
 }
 
 struct ledger_op *last(void)
@@ -53,7 +65,7 @@ static struct ledger_op *op(enum ledger_kind kind, int64_t start_us, int64_t end
 struct ledger_op *buy(int64_t user, const char *key, int64_t start_us, int64_t end_us)
 {
     struct ledger_op *new = op(LEDGER_BUY, start_us, end_us);
-    new->user = user;
+    new->user = name_of(user);
     new->quantity = 1;
     new->key = copy(key);
     return new;
@@ -69,7 +81,8 @@ struct ledger_op *answer(struct ledger_op *to, int status, const char *code)
 
 struct ledger_op *names(struct ledger_op *to, const char *order, enum ledger_state state)
 {
-    snprintf(to->order, sizeof to->order, "%s", order);
+    free(to->order);
+    to->order = copy(order);
     to->state = state;
     return to;
 }
@@ -78,12 +91,12 @@ struct ledger_op *names(struct ledger_op *to, const char *order, enum ledger_sta
 struct row_order *row(const char *id, int64_t user, const char *key)
 {
     struct row_order *new = &hand.orders[hand.rows.orders_count++];
-    *new = (struct row_order){.product = HAND_PRODUCT,
-                              .user = user,
+    *new = (struct row_order){.id = copy(id),
+                              .product = HAND_PRODUCT,
+                              .user = name_of(user),
                               .quantity = 1,
                               .state = LEDGER_CONFIRMED,
                               .key = copy(key)};
-    snprintf(new->id, sizeof new->id, "%s", id);
     return new;
 }
 

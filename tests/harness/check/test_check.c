@@ -43,14 +43,23 @@ static void another_sale_is_not_judged(void **state)
     assert_false(check_run(&hand.result, &hand.ledger, &hand.rows, &limits, &hand.error));
 }
 
+static void says(enum finding_kind kind, const char *wanted)
+{
+    char said[200];
+    findings_say(&hand.result.findings, kind, said, sizeof said);
+    assert_string_equal(said, wanted);
+}
+
 static void conservation(void **state)
 {
     (void)state;
     begin_clean();
     hand.product.stock += 3;
     finds(FINDING_CONSERVATION, 1, 3);
-    hand.product.stock -= 5;
-    finds(FINDING_CONSERVATION, 1, 2);
+    says(FINDING_CONSERVATION, "3 units: sold that the stock never lost");
+    hand.product.stock -= 4;
+    finds(FINDING_CONSERVATION, 1, 1);
+    says(FINDING_CONSERVATION, "1 unit: gone that nobody bought");
 }
 
 /* 20 buyers, one unit. The stock's row was written by each, as a lost update leaves it. */

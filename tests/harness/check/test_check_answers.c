@@ -86,7 +86,7 @@ static void another_order_than_asked(void **state)
     begin(5);
     sell("a", 1, "k1", 10, 20);
     sell("b", 2, "k2", 10, 20);
-    snprintf(look("b", 30, 40, LEDGER_CANCELLED)->named, LEDGER_ID_SIZE, "a");
+    look("b", 30, 40, LEDGER_CANCELLED)->named = strdup("a");
     finds(FINDING_OTHERWISE, 1, 0);
 }
 

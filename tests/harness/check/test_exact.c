@@ -1,7 +1,7 @@
 /* The exact search against one that tries every order, on many small histories; and its limits. */
 #include "lib/t.h"
 
-#include "loadtest/check/exact/exact.h"
+#include "loadtest/judge/exact/exact.h"
 
 #include <stdlib.h>
 

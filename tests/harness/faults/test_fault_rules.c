@@ -2,10 +2,9 @@
  */
 #include "lib/t.h"
 
-#include "harness/faults/hand_cell.h"
+#include "harness/faults/cell_runs.h"
 
 #include "loadtest/faults/confidence.h"
-#include "loadtest/faults/plan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,9 +18,8 @@ static void expect_say(size_t seen, size_t runs, const char *text)
 }
 
 /* 1 - 0.05^(1/n); what lies between, by the tables of Clopper and Pearson. */
-static void bounds_are_exact(void **state)
+TEST(bounds_are_exact)
 {
-    (void)state;
     expect_say(0, 20, "0 of 20: less than 14 % with 95 % confidence");
     expect_say(0, 1, "0 of 1: less than 95 % with 95 % confidence");
     expect_say(3, 3, "3 of 3: more than 36 % with 95 % confidence");
@@ -35,9 +33,8 @@ static void bounds_are_exact(void **state)
     assert_true(fabs(bounds.least - 0.0126) < 0.0001 && fabs(bounds.most - 0.9874) < 0.0001);
 }
 
-static void the_same_seed_makes_the_same_schedule(void **state)
+TEST(the_same_seed_makes_the_same_schedule)
 {
-    (void)state;
     for (size_t i = 0; i < fault_count(); i++) {
         const struct fault_settings *settings = &fault_at(i)->settings;
         struct fault_plan one, same, other;
@@ -59,9 +56,8 @@ static void the_same_seed_makes_the_same_schedule(void **state)
 }
 
 /* Seed 1 is this on every machine. */
-static void a_schedule_does_not_depend_on_the_machine(void **state)
+TEST(a_schedule_does_not_depend_on_the_machine)
 {
-    (void)state;
     const struct fault_settings settings = {
         .events = 2, .shortest_ms = 100, .longest_ms = 200, .gap_ms = 300, .rest_ms = 50};
     struct fault_plan plan;
@@ -86,9 +82,8 @@ static struct api_strategy strategy(const char *name, bool paused, bool forgets)
     return made;
 }
 
-static void what_is_promised_is_expected(void **state)
+TEST(what_is_promised_is_expected)
 {
-    (void)state;
     struct api_strategy fenced = strategy("redis-fenced", true, true);
     struct api_strategy token = strategy("redis-token", false, false);
     struct api_strategy uuid = strategy("redis-uuid", false, false);
@@ -113,9 +108,8 @@ static void what_is_promised_is_expected(void **state)
 }
 
 /* Each column has somebody who must fail in it, and `none`, who fails anyway, in no other. */
-static void each_column_has_a_control_that_calm_does_not_break(void **state)
+TEST(each_column_has_a_control_that_calm_does_not_break)
 {
-    (void)state;
     for (size_t i = 0; i < fault_count(); i++) {
         const struct fault *fault = fault_at(i);
         assert_true(fault->controls[0] || fault->own);
@@ -131,22 +125,21 @@ static void each_column_has_a_control_that_calm_does_not_break(void **state)
     assert_null(fault_find_control("conditional"));
 }
 
-static void a_cell_says_what_its_runs_say(void **state)
+TEST(a_cell_says_what_its_runs_say)
 {
-    (void)state;
     const struct {
         struct cell cell;
         enum cell_verdict verdict;
     } cases[] = {
-        {hand_cell(CELL_HOLDS, 3, 0, 0), CELL_HELD},
-        {hand_cell(CELL_HOLDS, 3, 0, 2), CELL_HELD},
-        {hand_cell(CELL_HOLDS, 2, 1, 0), CELL_CONTRADICTED},
-        {hand_cell(CELL_HOLDS, 0, 0, 3), CELL_INVALID}, /* it met nobody: not fine */
-        {hand_cell(CELL_BREAKS, 0, 1, 0), CELL_SEEN},
-        {hand_cell(CELL_BREAKS, 9, 0, 0), CELL_INVALID}, /* a control that is never red */
-        {hand_cell(CELL_MAY_BREAK, 3, 0, 0), CELL_NOT_SEEN},
-        {hand_cell(CELL_MAY_BREAK, 2, 1, 0), CELL_SEEN},
-        {hand_cell(CELL_NOTHING, 0, 0, 0), CELL_OUTSIDE},
+        {cell_runs(CELL_HOLDS, 3, 0, 0), CELL_HELD},
+        {cell_runs(CELL_HOLDS, 3, 0, 2), CELL_HELD},
+        {cell_runs(CELL_HOLDS, 2, 1, 0), CELL_CONTRADICTED},
+        {cell_runs(CELL_HOLDS, 0, 0, 3), CELL_INVALID}, /* it met nobody: not fine */
+        {cell_runs(CELL_BREAKS, 0, 1, 0), CELL_SEEN},
+        {cell_runs(CELL_BREAKS, 9, 0, 0), CELL_INVALID}, /* a control that is never red */
+        {cell_runs(CELL_MAY_BREAK, 3, 0, 0), CELL_NOT_SEEN},
+        {cell_runs(CELL_MAY_BREAK, 2, 1, 0), CELL_SEEN},
+        {cell_runs(CELL_NOTHING, 0, 0, 0), CELL_OUTSIDE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_int_equal(cell_verdict(&cases[i].cell), cases[i].verdict);
@@ -165,25 +158,23 @@ static struct cell control(struct cell cell)
     return cell;
 }
 
-static void the_exit_status_follows(void **state)
+TEST(the_exit_status_follows)
 {
-    (void)state;
-    struct cell seen = control(hand_cell(CELL_BREAKS, 1, 1, 0));
-    assert_int_equal(status_of(seen, hand_cell(CELL_HOLDS, 3, 0, 0)), 0);
-    assert_int_equal(status_of(seen, hand_cell(CELL_MAY_BREAK, 3, 0, 0)), 0);
-    assert_int_equal(status_of(seen, hand_cell(CELL_HOLDS, 2, 1, 0)), 1);
-    assert_int_equal(status_of(seen, hand_cell(CELL_HOLDS, 0, 0, 3)), 2);
+    struct cell seen = control(cell_runs(CELL_BREAKS, 1, 1, 0));
+    assert_int_equal(status_of(seen, cell_runs(CELL_HOLDS, 3, 0, 0)), 0);
+    assert_int_equal(status_of(seen, cell_runs(CELL_MAY_BREAK, 3, 0, 0)), 0);
+    assert_int_equal(status_of(seen, cell_runs(CELL_HOLDS, 2, 1, 0)), 1);
+    assert_int_equal(status_of(seen, cell_runs(CELL_HOLDS, 0, 0, 3)), 2);
     /* Nobody known to fail was seen to. */
-    assert_int_equal(status_of(hand_cell(CELL_HOLDS, 3, 0, 0), hand_cell(CELL_HOLDS, 3, 0, 0)), 2);
+    assert_int_equal(status_of(cell_runs(CELL_HOLDS, 3, 0, 0), cell_runs(CELL_HOLDS, 3, 0, 0)), 2);
     assert_int_equal(
-        status_of(control(hand_cell(CELL_BREAKS, 3, 0, 0)), hand_cell(CELL_HOLDS, 3, 0, 0)), 2);
+        status_of(control(cell_runs(CELL_BREAKS, 3, 0, 0)), cell_runs(CELL_HOLDS, 3, 0, 0)), 2);
     /* What contradicts is worse than what proves nothing. */
-    assert_int_equal(status_of(hand_cell(CELL_HOLDS, 0, 0, 3), hand_cell(CELL_HOLDS, 0, 1, 0)), 1);
+    assert_int_equal(status_of(cell_runs(CELL_HOLDS, 0, 0, 3), cell_runs(CELL_HOLDS, 0, 1, 0)), 1);
 }
 
-static void names_are_known_or_guessed(void **state)
+TEST(names_are_known_or_guessed)
 {
-    (void)state;
     struct error error;
     assert_ptr_equal(fault_find("stall", &error), &fault_stall);
     assert_null(fault_find("stal", &error));
@@ -201,9 +192,8 @@ static void sale(struct ledger *ledger, int64_t at_us, enum ledger_result result
     assert_true(ledger_add_op(ledger, &op));
 }
 
-static void gaps_and_heals_are_measured(void **state)
+TEST(gaps_and_heals_are_measured)
 {
-    (void)state;
     struct ledger ledger = {0};
     struct sales sales;
     const struct fault_interval healed = {1300000, 1500000}, late = {1300000, 2950000};
@@ -228,9 +218,8 @@ static void gaps_and_heals_are_measured(void **state)
 }
 
 /* Buys alone count, and what was sold counts though it was cancelled since. */
-static void buys_are_measured(void **state)
+TEST(buys_are_measured)
 {
-    (void)state;
     struct ledger ledger = {0};
     struct measured measured;
     struct row_order orders[] = {{.state = LEDGER_CONFIRMED},
@@ -283,9 +272,8 @@ static bool stall_bites(int64_t pause_us, int64_t other_end_us, char evidence[FA
     return bites;
 }
 
-static void a_stall_that_met_nobody_did_not_bite(void **state)
+TEST(a_stall_that_met_nobody_did_not_bite)
 {
-    (void)state;
     char evidence[FAULT_TEXT_SIZE];
     int64_t lease_us = fault_stall.settings.lease_ms * 1000;
     int64_t pause_us = lease_us + 200000;
@@ -302,9 +290,8 @@ static void a_stall_that_met_nobody_did_not_bite(void **state)
 }
 
 /* A lock's holder has to be among them: a lease must have lapsed. Nobody can be asked here. */
-static void a_stall_without_a_lapsed_lease_did_not_bite_a_lock(void **state)
+TEST(a_stall_without_a_lapsed_lease_did_not_bite_a_lock)
 {
-    (void)state;
     char evidence[FAULT_TEXT_SIZE];
     struct api_strategy token = strategy("redis-token", false, false);
     struct fault_site site = {.strategy = &token};
@@ -323,9 +310,8 @@ static void a_stall_without_a_lapsed_lease_did_not_bite_a_lock(void **state)
     ledger_fini(&ledger);
 }
 
-static void what_forgot_nothing_did_not_bite(void **state)
+TEST(what_forgot_nothing_did_not_bite)
 {
-    (void)state;
     char evidence[FAULT_TEXT_SIZE];
     struct fault_site site = {.forgotten = 0};
     const struct fault_trial trial = {.site = &site, .count = 8};
@@ -334,9 +320,8 @@ static void what_forgot_nothing_did_not_bite(void **state)
     assert_true(fault_forget.did_it_bite(&trial, evidence));
 }
 
-static void a_calm_in_which_nothing_was_sold_proves_nothing(void **state)
+TEST(a_calm_in_which_nothing_was_sold_proves_nothing)
 {
-    (void)state;
     char evidence[FAULT_TEXT_SIZE];
     struct fault_site site = {.begun = 0};
     struct ledger ledger = {0};
@@ -350,9 +335,8 @@ static void a_calm_in_which_nothing_was_sold_proves_nothing(void **state)
 }
 
 /* Not for longer than a lease, or while nobody came. */
-static void a_freeze_that_nobody_waited_for_did_not_bite(void **state)
+TEST(a_freeze_that_nobody_waited_for_did_not_bite)
 {
-    (void)state;
     char evidence[FAULT_TEXT_SIZE];
     struct fault_site site = {.frozen = {1000000, 7000000}};
     struct ledger ledger = {0};
@@ -374,9 +358,8 @@ static void a_freeze_that_nobody_waited_for_did_not_bite(void **state)
 }
 
 /* memcached, ZooKeeper and Redlock, whom a stalled instance cannot show, have a cell here. */
-static void a_freeze_concerns_who_keeps_something_elsewhere(void **state)
+TEST(a_freeze_concerns_who_keeps_something_elsewhere)
 {
-    (void)state;
     static const char *const needs[] = {" postgresql redis ", " postgresql stock-redis ",
                                         " postgresql redlock ", " postgresql memcached ",
                                         " postgresql zookeeper "};
@@ -390,9 +373,8 @@ static void a_freeze_concerns_who_keeps_something_elsewhere(void **state)
 }
 
 /* A relay through which nothing went has swallowed, held and reset nothing. */
-static void a_relay_that_met_nobody_did_not_bite(void **state)
+TEST(a_relay_that_met_nobody_did_not_bite)
 {
-    (void)state;
     static const struct fault *const all[] = {&fault_commit, &fault_reply, &fault_hold,
                                               &fault_reset};
     char evidence[FAULT_TEXT_SIZE];
@@ -402,6 +384,7 @@ static void a_relay_that_met_nobody_did_not_bite(void **state)
     const struct fault_event event = {.victim = 1};
     assert_true(way_to_redis(&site.ways[FAULT_WAY_REDIS], "unix:///nowhere", &error));
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        site.fault = all[i];
         assert_true(all[i]->begin(&site, &event, &error));
         assert_false(all[i]->did_it_bite(&trial, evidence));
         assert_true(all[i]->heal(&site, &event, &error));
@@ -421,9 +404,8 @@ static void expect_way(const char *url, const char *begin, const char *end)
     way_close(&way);
 }
 
-static void a_way_keeps_what_stands_around_the_address(void **state)
+TEST(a_way_keeps_what_stands_around_the_address)
 {
-    (void)state;
     struct way way = {.relay = NULL};
     struct error error;
     expect_way("unix:///run/redis.sock", "redis://", "");
@@ -434,9 +416,8 @@ static void a_way_keeps_what_stands_around_the_address(void **state)
     assert_non_null(strstr(error.text, "keywords"));
 }
 
-static void a_database_that_nobody_missed_was_not_killed(void **state)
+TEST(a_database_that_nobody_missed_was_not_killed)
 {
-    (void)state;
     char evidence[FAULT_TEXT_SIZE];
     struct fault_site site = {.restarted = 1};
     struct ledger ledger = {0};
@@ -451,9 +432,8 @@ static void a_database_that_nobody_missed_was_not_killed(void **state)
     ledger_fini(&ledger);
 }
 
-static void a_kill_that_cut_nothing_off_did_not_bite(void **state)
+TEST(a_kill_that_cut_nothing_off_did_not_bite)
 {
-    (void)state;
     char evidence[FAULT_TEXT_SIZE];
     struct fault_site site = {.restarted = 1};
     struct ledger ledger = {0};
@@ -467,31 +447,4 @@ static void a_kill_that_cut_nothing_off_did_not_bite(void **state)
     sale(&ledger, 1000005, LEDGER_INFO, 0);
     assert_true(fault_kill.did_it_bite(&trial, evidence));
     ledger_fini(&ledger);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_are_exact),
-        cmocka_unit_test(the_same_seed_makes_the_same_schedule),
-        cmocka_unit_test(a_schedule_does_not_depend_on_the_machine),
-        cmocka_unit_test(what_is_promised_is_expected),
-        cmocka_unit_test(each_column_has_a_control_that_calm_does_not_break),
-        cmocka_unit_test(a_cell_says_what_its_runs_say),
-        cmocka_unit_test(the_exit_status_follows),
-        cmocka_unit_test(names_are_known_or_guessed),
-        cmocka_unit_test(gaps_and_heals_are_measured),
-        cmocka_unit_test(buys_are_measured),
-        cmocka_unit_test(a_stall_that_met_nobody_did_not_bite),
-        cmocka_unit_test(a_stall_without_a_lapsed_lease_did_not_bite_a_lock),
-        cmocka_unit_test(what_forgot_nothing_did_not_bite),
-        cmocka_unit_test(a_calm_in_which_nothing_was_sold_proves_nothing),
-        cmocka_unit_test(a_freeze_that_nobody_waited_for_did_not_bite),
-        cmocka_unit_test(a_freeze_concerns_who_keeps_something_elsewhere),
-        cmocka_unit_test(a_relay_that_met_nobody_did_not_bite),
-        cmocka_unit_test(a_way_keeps_what_stands_around_the_address),
-        cmocka_unit_test(a_database_that_nobody_missed_was_not_killed),
-        cmocka_unit_test(a_kill_that_cut_nothing_off_did_not_bite),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

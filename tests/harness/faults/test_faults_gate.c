@@ -2,19 +2,18 @@
  * and column passes, fails or cannot be judged. */
 #include "lib/t.h"
 
-#include "harness/faults/hand_cell.h"
+#include "harness/faults/cell_runs.h"
 #include "loadtest/commands/faults/faults_gate.h"
 
 #include <string.h>
 
 /* Each cell is a case, and so is the column, whose cells prove nothing without its control. */
-static void cells_and_columns_are_cases(void **state)
+TEST(cells_and_columns_are_cases)
 {
-    (void)state;
     static const enum junit_outcome outcomes[] = {JUNIT_PASSED, JUNIT_FAILED, JUNIT_ERROR,
                                                   JUNIT_SKIPPED, JUNIT_ERROR};
-    struct cell cells[] = {hand_cell(CELL_HOLDS, 3, 0, 0), hand_cell(CELL_HOLDS, 2, 1, 0),
-                           hand_cell(CELL_HOLDS, 0, 0, 3), hand_cell(CELL_NOTHING, 0, 0, 0)};
+    struct cell cells[] = {cell_runs(CELL_HOLDS, 3, 0, 0), cell_runs(CELL_HOLDS, 2, 1, 0),
+                           cell_runs(CELL_HOLDS, 0, 0, 3), cell_runs(CELL_NOTHING, 0, 0, 0)};
     const struct matrix matrix = {.cells = cells, .count = 4};
     struct faults_gate gate = {.count = 0};
     struct error error;
@@ -30,11 +29,10 @@ static void cells_and_columns_are_cases(void **state)
 }
 
 /* A run that does not count has nothing that could be judged. */
-static void runs_that_count_are_judged(void **state)
+TEST(runs_that_count_are_judged)
 {
-    (void)state;
     struct faults_gate gate = {.count = 0};
-    struct cell cell = hand_cell(CELL_HOLDS, 1, 0, 0);
+    struct cell cell = cell_runs(CELL_HOLDS, 1, 0, 0);
     struct error error;
     struct trial_result result = {
         .verdict = TRIAL_INVALID, .seed = 7, .measured = {.values = {[THRESHOLD_ORDERS] = 3}}};
@@ -50,13 +48,4 @@ static void runs_that_count_are_judged(void **state)
     assert_int_equal(gate.count, 1);
     assert_non_null(strstr(gate.runs[0].name, ", seed 7"));
     assert_true(faults_gate_close(&gate, &error));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cells_and_columns_are_cases),
-        cmocka_unit_test(runs_that_count_are_judged),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

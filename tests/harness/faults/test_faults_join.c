@@ -2,7 +2,7 @@
  * added is refused, and said which cell it is. */
 #include "lib/t.h"
 
-#include "harness/faults/hand_cell.h"
+#include "harness/faults/cell_runs.h"
 #include "loadtest/commands/faults/faults_join.h"
 #include "loadtest/report/matrix_report.h"
 
@@ -89,13 +89,13 @@ static void expect_refusal(const struct folders *folders, const char *text)
         fail_msg("'%s' does not say '%s'", error.text, text);
 }
 
-static void what_was_written_is_read(void **state)
+TEST(what_was_written_is_read)
 {
     struct folders *folders = *state;
     struct matrix matrix;
     json_t *made_on = NULL;
     struct error error;
-    struct cell cell = cell_of("redis-token", &fault_stall, hand_cell(CELL_BREAKS, 1, 2, 1), 4);
+    struct cell cell = cell_of("redis-token", &fault_stall, cell_runs(CELL_BREAKS, 1, 2, 1), 4);
     cell.violations[FINDING_OVERSOLD] = 3;
     cell.violations[FINDING_ABSENT] = 1;
     cell.longest_gap_us = 1234567;
@@ -139,16 +139,16 @@ static void what_was_written_is_read(void **state)
 }
 
 /* A column of another piece stands in its strategy's row, and its control proves it there. */
-static void columns_of_other_pieces_stand_where_they_belong(void **state)
+TEST(columns_of_other_pieces_stand_where_they_belong)
 {
     struct folders *folders = *state;
     struct matrix matrix;
     struct error error;
     struct cell first[] = {
-        cell_of("conditional", &fault_stall, hand_cell(CELL_HOLDS, 2, 0, 0), 1),
-        cell_of("redis-token", &fault_stall, hand_cell(CELL_BREAKS, 0, 2, 0), 1)};
-    struct cell second[] = {cell_of("none", &fault_calm, hand_cell(CELL_BREAKS, 0, 2, 0), 1),
-                            cell_of("conditional", &fault_calm, hand_cell(CELL_HOLDS, 3, 0, 0), 1)};
+        cell_of("conditional", &fault_stall, cell_runs(CELL_HOLDS, 2, 0, 0), 1),
+        cell_of("redis-token", &fault_stall, cell_runs(CELL_BREAKS, 0, 2, 0), 1)};
+    struct cell second[] = {cell_of("none", &fault_calm, cell_runs(CELL_BREAKS, 0, 2, 0), 1),
+                            cell_of("conditional", &fault_calm, cell_runs(CELL_HOLDS, 3, 0, 0), 1)};
     write_cells(folders, first, 2, "1.0");
     write_cells(folders, second, 2, "1.0");
     assert_true(join(folders, &matrix, &error));
@@ -164,14 +164,14 @@ static void columns_of_other_pieces_stand_where_they_belong(void **state)
 }
 
 /* The second night has other seeds: one cell of all the runs, which shows the first red one. */
-static void runs_of_one_cell_are_added_up(void **state)
+TEST(runs_of_one_cell_are_added_up)
 {
     struct folders *folders = *state;
     struct matrix matrix;
     struct error error;
-    struct cell first = cell_of("batch", &fault_stall, hand_cell(CELL_MAY_BREAK, 3, 0, 1), 1);
-    struct cell second = cell_of("batch", &fault_stall, hand_cell(CELL_MAY_BREAK, 2, 1, 0), 5);
-    struct cell third = cell_of("batch", &fault_stall, hand_cell(CELL_MAY_BREAK, 2, 2, 0), 101);
+    struct cell first = cell_of("batch", &fault_stall, cell_runs(CELL_MAY_BREAK, 3, 0, 1), 1);
+    struct cell second = cell_of("batch", &fault_stall, cell_runs(CELL_MAY_BREAK, 2, 1, 0), 5);
+    struct cell third = cell_of("batch", &fault_stall, cell_runs(CELL_MAY_BREAK, 2, 2, 0), 101);
     first.longest_gap_us = 5;
     first.first_after_us = 40;
     second.first_after_us = 70;
@@ -199,38 +199,38 @@ static void runs_of_one_cell_are_added_up(void **state)
     free(matrix.cells);
 }
 
-static void a_run_is_not_counted_twice(void **state)
+TEST(a_run_is_not_counted_twice)
 {
     struct folders *folders = *state;
-    struct cell first = cell_of("batch", &fault_stall, hand_cell(CELL_HOLDS, 3, 0, 0), 1);
-    struct cell second = cell_of("batch", &fault_stall, hand_cell(CELL_HOLDS, 3, 0, 0), 3);
+    struct cell first = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 1);
+    struct cell second = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 3);
     write_cells(folders, &first, 1, "1.0");
     write_cells(folders, &second, 1, "1.0");
     expect_refusal(folders, "batch/stall, seed 3: a run of it is in another one already");
 }
 
-static void pieces_must_expect_the_same(void **state)
+TEST(pieces_must_expect_the_same)
 {
     struct folders *folders = *state;
-    struct cell first = cell_of("batch", &fault_stall, hand_cell(CELL_HOLDS, 3, 0, 0), 1);
-    struct cell second = cell_of("batch", &fault_stall, hand_cell(CELL_MAY_BREAK, 3, 0, 0), 4);
+    struct cell first = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 1);
+    struct cell second = cell_of("batch", &fault_stall, cell_runs(CELL_MAY_BREAK, 3, 0, 0), 4);
     write_cells(folders, &first, 1, "1.0");
     write_cells(folders, &second, 1, "1.0");
     expect_refusal(folders, "batch/stall: expected here: may break, in another one: holds");
 }
 
-static void pieces_must_be_of_one_server(void **state)
+TEST(pieces_must_be_of_one_server)
 {
     struct folders *folders = *state;
-    struct cell first = cell_of("batch", &fault_stall, hand_cell(CELL_HOLDS, 3, 0, 0), 1);
-    struct cell second = cell_of("batch", &fault_stall, hand_cell(CELL_HOLDS, 3, 0, 0), 4);
+    struct cell first = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 1);
+    struct cell second = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 4);
     write_cells(folders, &first, 1, "1.0");
     write_cells(folders, &second, 1, "1.1");
     expect_refusal(folders, "is of another server (1.1) than those before it (1.0)");
 }
 
 /* A cell that reads well, with one of its members put in another's place. */
-static void a_damaged_file_is_refused(void **state)
+TEST(a_damaged_file_is_refused)
 {
     struct folders *folders = *state;
     static const struct {
@@ -260,7 +260,7 @@ static void a_damaged_file_is_refused(void **state)
         {"timeline", "{\"sales\":[],\"faults\":[{}]}",
          "\"timeline\", \"faults\"[0]: \"begin_us\" is not"},
     };
-    struct cell cell = cell_of("batch", &fault_stall, hand_cell(CELL_HOLDS, 3, 0, 0), 1);
+    struct cell cell = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 1);
     char path[100];
     write_cells(folders, &cell, 1, "1.0");
     snprintf(path, sizeof path, "%s/faults.json", folders->names[0]);
@@ -290,7 +290,7 @@ static void put(const char *path, const char *text)
     fclose(file);
 }
 
-static void what_is_no_matrix_is_refused(void **state)
+TEST(what_is_no_matrix_is_refused)
 {
     struct folders *folders = *state;
     char path[100];
@@ -306,18 +306,4 @@ static void what_is_no_matrix_is_refused(void **state)
     expect_refusal(folders, "cells[0]: \"strategy\" is not a text");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_written_is_read, begin, end),
-        cmocka_unit_test_setup_teardown(columns_of_other_pieces_stand_where_they_belong, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(runs_of_one_cell_are_added_up, begin, end),
-        cmocka_unit_test_setup_teardown(a_run_is_not_counted_twice, begin, end),
-        cmocka_unit_test_setup_teardown(pieces_must_expect_the_same, begin, end),
-        cmocka_unit_test_setup_teardown(pieces_must_be_of_one_server, begin, end),
-        cmocka_unit_test_setup_teardown(a_damaged_file_is_refused, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_no_matrix_is_refused, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(begin, end)

@@ -2,24 +2,17 @@
  * seen red. */
 #include "lib/t.h"
 
-#include "harness/bed/bed.h"
+#include "harness/fixtures/program.h"
 
 #include <string.h>
 
-static void every_cell_is_as_expected(void **state)
+TEST(every_cell_is_as_expected)
 {
-    (void)state;
-    struct bed *bed = bed_create(0);
-    int status = bed_run(bed, "faults --short --runs 1 --server-binary " SERVER);
+    int status = program_run("faults --short --runs 1");
     if (status != 0)
-        fail_msg("exit status %d: %s", status, bed->output);
-    assert_null(strstr(bed->output, "proves nothing"));
-    assert_non_null(strstr(bed->output, "commit is proven: control-guess-commit broke"));
-    bed_destroy(bed);
+        fail_msg("exit status %d: %s", status, program->output);
+    assert_null(strstr(program->output, "proves nothing"));
+    program_says("commit is proven: control-guess-commit broke");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_cell_is_as_expected)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(program_alone, program_end)

@@ -2,18 +2,17 @@
  * any rate meets is found at the rate that it was allowed, one that none meets is found nowhere. */
 #include "lib/t.h"
 
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#define CAPACITY                                                                                   \
-    "capacity --server-binary " SERVER " --connections 8 --duration 1s --max-lag-ms 60000 "
+#define CAPACITY "capacity --connections 8 --duration 1s --max-lag-ms 60000 "
 
 static json_t *found(void)
 {
-    json_t *results = bed_results(bed);
+    json_t *results = program_results();
     assert_non_null(results);
     assert_non_null(json_object_get(results, "capacity"));
     return results;
@@ -25,12 +24,11 @@ static int64_t figure(const json_t *results, const char *name)
 }
 
 /* A latency below nothing. From 40 it falls to 10: fewer orders say nothing. */
-static void what_no_rate_holds_is_not_found(void **state)
+TEST(what_no_rate_holds_is_not_found)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, CAPACITY "--slo p99<0us --rate 40 --arrivals constant"), 1);
-    assert_non_null(strstr(bed->output, "No rate holds, from 10 orders/s on."));
-    assert_non_null(strstr(bed->output, "p99<0us: "));
+    program_exits(1, CAPACITY "--slo p99<0us --rate 40 --arrivals constant");
+    program_says("No rate holds, from 10 orders/s on.");
+    program_says("p99<0us: ");
     json_t *results = found();
     assert_int_equal(figure(results, "rate_per_s"), 0);
     assert_int_equal(figure(results, "failed_per_s"), 10);
@@ -48,12 +46,10 @@ static void what_no_rate_holds_is_not_found(void **state)
 
 /* What counts orders does not depend on when they are answered: at most 40 of them are due in a
  * second at 16, and more than 40 at 64. */
-static void a_rate_is_found_and_confirmed(void **state)
+TEST(a_rate_is_found_and_confirmed)
 {
-    (void)state;
     char path[128];
-    assert_int_equal(
-        bed_run(bed, CAPACITY "--slo orders<40 --rate 16 --arrivals constant --within 60m"), 0);
+    program_exits(0, CAPACITY "--slo orders<40 --rate 16 --arrivals constant --within 60m");
     json_t *results = found();
     int64_t rate = figure(results, "rate_per_s");
     assert_in_range(rate, 32, 40);
@@ -62,42 +58,29 @@ static void a_rate_is_found_and_confirmed(void **state)
     assert_int_equal(figure(results, "not_confirmed"), 0);
     char says[80];
     snprintf(says, sizeof says, "%d orders/s hold: 3 of 3 runs", (int)rate);
-    assert_non_null(strstr(bed->output, says));
+    program_says(says);
     json_decref(results);
-    snprintf(path, sizeof path, "%s/capacity.csv", bed->folder);
+    snprintf(path, sizeof path, "%s/capacity.csv", program->folder);
     assert_int_equal(access(path, R_OK), 0);
-    own_bed_file_says("report.html", "\"slo\":\"orders\\u003c40\"");
-    own_bed_file_says("report.html", "capacity.csv</a>");
+    program_file_says("report.html", "\"slo\":\"orders\\u003c40\"");
+    program_file_says("report.html", "\"capacity.csv\":\"value,holds,");
 }
 
-static void time_that_is_over_is_said(void **state)
+TEST(time_that_is_over_is_said)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, CAPACITY "--slo orders>=0 --rate 2 --within 1s"), 2);
-    assert_non_null(strstr(bed->output, "--within 1 s is over"));
-    assert_non_null(strstr(bed->output, "Not found: "));
+    program_exits(2, CAPACITY "--slo orders>=0 --rate 2 --within 1s");
+    program_says("--within 1 s is over");
+    program_says("Not found: ");
 }
 
-static void what_is_wrong_is_said_before_the_load(void **state)
+TEST(what_is_wrong_is_said_before_the_load)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, CAPACITY "--slo p99<50"), 2);
-    assert_non_null(strstr(bed->output, "--slo: character 7: p99 is a time"));
-    assert_int_equal(bed_run(bed, CAPACITY "--strategy magic"), 2);
-    assert_non_null(strstr(bed->output, "--strategy: the servers have no 'magic'"));
-    assert_int_equal(bed_run(bed, CAPACITY "--instances 1,2"), 2);
-    assert_non_null(strstr(bed->output, "--instances takes one figure"));
+    program_exits(2, CAPACITY "--slo p99<50");
+    program_says("--slo: character 7: p99 is a time");
+    program_exits(2, CAPACITY "--strategy magic");
+    program_says("--strategy: the servers have no 'magic'");
+    program_exits(2, CAPACITY "--instances 1,2");
+    program_says("--instances takes one figure");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_no_rate_holds_is_not_found, own_bed_alone,
-                                        own_bed_end),
-        cmocka_unit_test_setup_teardown(a_rate_is_found_and_confirmed, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(time_that_is_over_is_said, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(what_is_wrong_is_said_before_the_load, own_bed_alone,
-                                        own_bed_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(program_alone, program_end)

@@ -34,9 +34,8 @@ static void find(struct service *service, int64_t least, int64_t first, int64_t 
 }
 
 /* To five percent, from wherever it begins. */
-static void the_rate_of_a_steady_service_is_found(void **state)
+TEST(the_rate_of_a_steady_service_is_found)
 {
-    (void)state;
     static const int64_t rates[] = {7, 150, 199, 200, 201, 1000, 13579, 400000};
     static const int64_t first[] = {1, 200, 5000};
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
@@ -53,9 +52,8 @@ static void the_rate_of_a_steady_service_is_found(void **state)
 }
 
 /* As long as what is asked for by default: three minutes are enough for 30 runs. */
-static void it_takes_few_runs(void **state)
+TEST(it_takes_few_runs)
 {
-    (void)state;
     for (int64_t rate = 50; rate < 60000; rate += rate / 7 + 1) {
         struct service service = {.holds_to = rate};
         find(&service, 1, 200, 1000000);
@@ -64,9 +62,8 @@ static void it_takes_few_runs(void **state)
 }
 
 /* What it finds, the service holds at least every other time. */
-static void noise_moves_it_by_no_more_than_the_noise(void **state)
+TEST(noise_moves_it_by_no_more_than_the_noise)
 {
-    (void)state;
     for (int64_t rate = 100; rate < 100000; rate += rate / 9 + 1) {
         struct service service = {.holds_to = rate, .noise = 20, .asked = (int)(rate % 2)};
         int before = service.asked;
@@ -79,9 +76,8 @@ static void noise_moves_it_by_no_more_than_the_noise(void **state)
     }
 }
 
-static void one_that_never_holds_has_no_rate(void **state)
+TEST(one_that_never_holds_has_no_rate)
 {
-    (void)state;
     struct service service = {.holds_to = 0};
     find(&service, 1, 200, 1000000);
     assert_int_equal(search.found, 0);
@@ -93,9 +89,8 @@ static void one_that_never_holds_has_no_rate(void **state)
     assert_int_equal(search.runs, 1);
 }
 
-static void one_that_always_holds_has_the_highest(void **state)
+TEST(one_that_always_holds_has_the_highest)
 {
-    (void)state;
     struct service service = {.holds_to = 1000000000};
     find(&service, 1, 200, 100000);
     assert_int_equal(search.found, 100000);
@@ -107,9 +102,8 @@ static void one_that_always_holds_has_the_highest(void **state)
 }
 
 /* One failure among those that confirm is noise; the second is not, and a tenth less is asked. */
-static void a_rate_that_is_not_confirmed_is_given_up(void **state)
+TEST(a_rate_that_is_not_confirmed_is_given_up)
 {
-    (void)state;
     capacity_begin(&search, 1, 1000, 1000);
     capacity_tell(&search, true);
     assert_int_equal(search.stage, CAPACITY_CONFIRMS);
@@ -131,9 +125,8 @@ static void a_rate_that_is_not_confirmed_is_given_up(void **state)
 }
 
 /* Whatever it is told. */
-static void it_ends(void **state)
+TEST(it_ends)
 {
-    (void)state;
     for (unsigned answers = 0; answers < 4096; answers++) {
         capacity_begin(&search, 1, 200, 1000000);
         for (int i = 0; search.stage != CAPACITY_ENDED; i++) {
@@ -143,18 +136,4 @@ static void it_ends(void **state)
         }
         assert_in_range(search.found, 0, 1000000);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_rate_of_a_steady_service_is_found),
-        cmocka_unit_test(it_takes_few_runs),
-        cmocka_unit_test(noise_moves_it_by_no_more_than_the_noise),
-        cmocka_unit_test(one_that_never_holds_has_no_rate),
-        cmocka_unit_test(one_that_always_holds_has_the_highest),
-        cmocka_unit_test(a_rate_that_is_not_confirmed_is_given_up),
-        cmocka_unit_test(it_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

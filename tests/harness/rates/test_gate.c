@@ -2,7 +2,7 @@
  * parser of XML takes, whatever the texts are. */
 #include "lib/t.h"
 
-#include "harness/bed/document_of.h"
+#include "harness/fixtures/document_of.h"
 #include "loadtest/report/pipeline/gate.h"
 
 #include <stdlib.h>
@@ -53,9 +53,8 @@ static const char *printed(const struct phase_result *runs, size_t count, struct
     return written;
 }
 
-static void phases_that_take_time_are_judged(void **state)
+TEST(phases_that_take_time_are_judged)
 {
-    (void)state;
     struct gate gate;
     struct phase_result runs[] = {phase(0, PHASE_SPEED, VERDICT_KEPT),
                                   phase(0, PHASE_TRUTH, VERDICT_KEPT),
@@ -80,9 +79,8 @@ static void phases_that_take_time_are_judged(void **state)
 }
 
 /* A phase that was not measured passes nothing: no run, and one that wrk's speed has limited. */
-static void what_was_not_measured_is_not_judged(void **state)
+TEST(what_was_not_measured_is_not_judged)
 {
-    (void)state;
     struct gate gate;
     struct phase_result runs[] = {phase(0, PHASE_SPEED, VERDICT_NO_RUN),
                                   phase(0, PHASE_LOAD, VERDICT_KEPT)};
@@ -96,9 +94,8 @@ static void what_was_not_measured_is_not_judged(void **state)
     assert_int_equal(gate_exit_status(&gate, 0), 2);
 }
 
-static void a_failed_threshold_is_status_1(void **state)
+TEST(a_failed_threshold_is_status_1)
 {
-    (void)state;
     const struct gate passed = {.judged = 2}, failed = {.judged = 2, .failed = 1, .unjudged = 1};
     assert_int_equal(gate_exit_status(&passed, 0), 0);
     assert_int_equal(gate_exit_status(&passed, 1), 1);
@@ -108,9 +105,8 @@ static void a_failed_threshold_is_status_1(void **state)
 }
 
 /* Of a load that is no phase, as of one, those that are met are said line by line. */
-static void a_load_is_judged_as_a_phase_is(void **state)
+TEST(a_load_is_judged_as_a_phase_is)
 {
-    (void)state;
     const struct gate_load load = {.name = "a shop",
                                    .measured = {.values = {[THRESHOLD_P50] = 2000,
                                                            [THRESHOLD_P99] = 250000,
@@ -138,9 +134,8 @@ static void a_load_is_judged_as_a_phase_is(void **state)
 }
 
 /* At a rate, what never started has failed though no server knows of it. */
-static void at_a_rate_the_offered_orders_count(void **state)
+TEST(at_a_rate_the_offered_orders_count)
 {
-    (void)state;
     struct measured measured;
     struct phase_result run = phase(0, PHASE_LOAD, VERDICT_KEPT);
     run.load.parts_count = 2;
@@ -192,9 +187,8 @@ static void open_file(struct junit *junit, char path[40])
         fail_msg("%s", error.text);
 }
 
-static void each_phase_and_verdict_is_a_case(void **state)
+TEST(each_phase_and_verdict_is_a_case)
 {
-    (void)state;
     struct junit junit;
     char path[40];
     struct phase_result runs[] = {
@@ -238,9 +232,8 @@ static void each_phase_and_verdict_is_a_case(void **state)
 }
 
 /* Quotes, controls, what is no UTF-8, and a text that was cut off within a character. */
-static void any_text_is_good_xml(void **state)
+TEST(any_text_is_good_xml)
 {
-    (void)state;
     static const struct {
         const char *text, *read;
     } texts[] = {
@@ -268,9 +261,8 @@ static void any_text_is_good_xml(void **state)
     }
 }
 
-static void a_file_that_cannot_be_written_is_said_at_once(void **state)
+TEST(a_file_that_cannot_be_written_is_said_at_once)
 {
-    (void)state;
     struct junit junit;
     struct junit_case one = {.group = "a", .name = "b"};
     assert_false(junit_open(&junit, "/nowhere/report.xml", &error));
@@ -283,19 +275,4 @@ static void a_file_that_cannot_be_written_is_said_at_once(void **state)
     junit_add(&junit, &one);
     assert_false(junit_close(&junit, "full", &error));
     assert_non_null(strstr(error.text, "/dev/full"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phases_that_take_time_are_judged),
-        cmocka_unit_test(what_was_not_measured_is_not_judged),
-        cmocka_unit_test(a_failed_threshold_is_status_1),
-        cmocka_unit_test(a_load_is_judged_as_a_phase_is),
-        cmocka_unit_test(at_a_rate_the_offered_orders_count),
-        cmocka_unit_test(each_phase_and_verdict_is_a_case),
-        cmocka_unit_test(any_text_is_good_xml),
-        cmocka_unit_test(a_file_that_cannot_be_written_is_said_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

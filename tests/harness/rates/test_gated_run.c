@@ -4,14 +4,14 @@
  * open. */
 #include "lib/t.h"
 
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define RUN                                                                                        \
-    "run --server-binary " SERVER " --stock 10 --rate 50 "                                         \
+    "run --stock 10 --rate 50 "                                                                    \
     "--duration 1s --connections 8 --max-lag-ms 60000 --strategies conditional "
 
 static char junit[200], content[1 << 16];
@@ -19,9 +19,9 @@ static char junit[200], content[1 << 16];
 static int gated(const char *fail_if)
 {
     char arguments[900];
-    snprintf(junit, sizeof junit, "%s/junit.xml", bed->folder);
+    snprintf(junit, sizeof junit, "%s/junit.xml", program->folder);
     snprintf(arguments, sizeof arguments, RUN "--fail-if %s --junit %s", fail_if, junit);
-    return bed_run(bed, arguments);
+    return program_run(arguments);
 }
 
 static const char *read_junit(void)
@@ -34,28 +34,26 @@ static const char *read_junit(void)
     return content;
 }
 
-static void one_that_holds_is_0(void **state)
+TEST(one_that_holds_is_0)
 {
-    (void)state;
     assert_int_equal(gated("orders<1,committed<1,max>1000s"), 0);
-    assert_non_null(strstr(bed->output, "no threshold failed in 1 phase"));
+    program_says("no threshold failed in 1 phase");
     read_junit();
     assert_non_null(strstr(content, "tests=\"3\" failures=\"0\" errors=\"0\" skipped=\"0\""));
     assert_non_null(strstr(content, "name=\"verdict, 1 instance\""));
 }
 
-static void one_that_cannot_hold_is_1_and_is_named(void **state)
+TEST(one_that_cannot_hold_is_1_and_is_named)
 {
-    (void)state;
     assert_int_equal(gated("max>1000s,committed<1000000,p99>=0us"), 1);
-    assert_non_null(strstr(bed->output, "conditional, speed, 1 instance, round 1: "
-                                        "committed<1000000: "));
-    assert_non_null(strstr(bed->output, "round 1: p99>=0us: "));
-    assert_null(strstr(bed->output, "max>1000s: "));
+    program_says("conditional, speed, 1 instance, round 1: "
+                 "committed<1000000: ");
+    program_says("round 1: p99>=0us: ");
+    assert_null(strstr(program->output, "max>1000s: "));
     read_junit();
     assert_non_null(strstr(content, "tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"0\""));
     assert_non_null(strstr(content, "type=\"threshold\">committed&lt;1000000: "));
-    json_t *results = bed_results(bed);
+    json_t *results = program_results();
     assert_non_null(results);
     const json_t *runs = json_object_get(results, "runs");
     const json_t *thresholds = json_object_get(json_array_get(runs, 0), "thresholds");
@@ -67,45 +65,31 @@ static void one_that_cannot_hold_is_1_and_is_named(void **state)
 }
 
 /* And nothing was started for it. */
-static void what_is_wrong_is_said_before_the_load(void **state)
+TEST(what_is_wrong_is_said_before_the_load)
 {
-    (void)state;
     assert_int_equal(gated("p99>250"), 2);
-    assert_non_null(strstr(bed->output, "--fail-if: character 8: p99 is a time"));
-    assert_int_equal(bed_run(bed, RUN "--junit /nowhere/junit.xml"), 2);
-    assert_non_null(strstr(bed->output, "--junit: cannot write /nowhere/junit.xml"));
-    assert_int_equal(bed_run(bed, "run --scenario articles --fail-if p99>1s"), 2);
-    assert_non_null(strstr(bed->output, "--fail-if is not for --scenario articles"));
-    assert_int_equal(bed_run(bed, "run --scenario unpaid --junit junit.xml"), 2);
-    assert_non_null(strstr(bed->output, "--junit are not for --scenario unpaid"));
+    program_says("--fail-if: character 8: p99 is a time");
+    program_exits(2, RUN "--junit /nowhere/junit.xml");
+    program_says("--junit: cannot write /nowhere/junit.xml");
+    program_exits(2, "run --scenario articles --fail-if p99>1s");
+    program_says("--fail-if is not for --scenario articles");
+    program_exits(2, "run --scenario unpaid --junit junit.xml");
+    program_says("--junit are not for --scenario unpaid");
 }
 
 /* A run that could not be made is an error in the file, not an empty one. */
-static void a_run_that_was_not_made_is_in_the_file(void **state)
+TEST(a_run_that_was_not_made_is_in_the_file)
 {
-    (void)state;
     char arguments[900];
-    snprintf(junit, sizeof junit, "%s/junit.xml", bed->folder);
+    snprintf(junit, sizeof junit, "%s/junit.xml", program->folder);
     snprintf(arguments, sizeof arguments,
-             "run --server-binary " SERVER " --strategies magic "
+             "run --strategies magic "
              "--junit %s",
              junit);
-    assert_int_equal(bed_run(bed, arguments), 2);
+    program_exits(2, arguments);
     read_junit();
     assert_non_null(strstr(content, "<error message=\"--strategies: the servers have no "
                                     "&#39;magic&#39;\" type=\"ended\">"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_that_holds_is_0, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(one_that_cannot_hold_is_1_and_is_named, own_bed_alone,
-                                        own_bed_end),
-        cmocka_unit_test_setup_teardown(what_is_wrong_is_said_before_the_load, own_bed_alone,
-                                        own_bed_end),
-        cmocka_unit_test_setup_teardown(a_run_that_was_not_made_is_in_the_file, own_bed_alone,
-                                        own_bed_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(program_alone, program_end)

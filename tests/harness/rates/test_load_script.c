@@ -54,16 +54,14 @@ static char *play(const char *more, const char *acts)
 #define DRAW(count)                                                                                \
     "for i = 1, " count " do io.write(request():match('\"user_id\":(%d+)'), ' ') end"
 
-static void without_users_each_order_has_its_own(void **state)
+TEST(without_users_each_order_has_its_own)
 {
-    (void)state;
     assert_string_equal(play("users = 0, seed = 1", DRAW("3")),
                         "1000000000001 1000000000002 1000000000003 ");
 }
 
-static void the_same_seed_draws_the_same_users(void **state)
+TEST(the_same_seed_draws_the_same_users)
 {
-    (void)state;
     static char first[1024];
     snprintf(first, sizeof first, "%s", play("users = 1000000, seed = 3", DRAW("20")));
     assert_int_equal(strlen(first), 20 * 14);
@@ -71,9 +69,8 @@ static void the_same_seed_draws_the_same_users(void **state)
     assert_string_not_equal(play("users = 1000000, seed = 4", DRAW("20")), first);
 }
 
-static void every_user_is_drawn_and_nobody_else(void **state)
+TEST(every_user_is_drawn_and_nobody_else)
 {
-    (void)state;
     int64_t drawn[7] = {0};
     char *at = play("users = 7, seed = 1", DRAW("700"));
     for (int i = 0; i < 700; i++) {
@@ -87,9 +84,8 @@ static void every_user_is_drawn_and_nobody_else(void **state)
 
 /* Two orders of one user are under way, and the answer may be any one's: a sale is never taken for
  * a later order than it was. */
-static void a_sale_is_the_earliest_that_it_may_be(void **state)
+TEST(a_sale_is_the_earliest_that_it_may_be)
 {
-    (void)state;
     assert_string_equal(
         play("users = 1, seed = 1, watch = true",
              "local clock = 0\n"
@@ -102,9 +98,8 @@ static void a_sale_is_the_earliest_that_it_may_be(void **state)
 }
 
 /* Every order twice: the first, third … at once, the others four requests later. */
-static void a_share_is_sent_again(void **state)
+TEST(a_share_is_sent_again)
 {
-    (void)state;
     static const char acts[] = "local texts = {}\n"
                                "for i = 1, 8 do\n"
                                "  local text = request()\n"
@@ -120,31 +115,15 @@ static void a_share_is_sent_again(void **state)
                         "1 2 3 4 5 6 7 8 repeats 0");
 }
 
-static void half_of_them_is_half(void **state)
+TEST(half_of_them_is_half)
 {
-    (void)state;
     const char *said = play("users = 0, seed = 1, keys = true, repeats = 0.5, later = 64",
                             "for i = 1, 3000 do request() end io.write(repeats)");
     assert_in_range(strtol(said, NULL, 10), 900, 1100);
 }
 
-static void without_keys_there_is_none(void **state)
+TEST(without_keys_there_is_none)
 {
-    (void)state;
     assert_string_equal(play("users = 0, seed = 1", "io.write(tostring(request():match('Idem')))"),
                         "nil");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_users_each_order_has_its_own),
-        cmocka_unit_test(the_same_seed_draws_the_same_users),
-        cmocka_unit_test(every_user_is_drawn_and_nobody_else),
-        cmocka_unit_test(a_sale_is_the_earliest_that_it_may_be),
-        cmocka_unit_test(a_share_is_sent_again),
-        cmocka_unit_test(half_of_them_is_half),
-        cmocka_unit_test(without_keys_there_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

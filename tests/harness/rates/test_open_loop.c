@@ -4,7 +4,7 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 #include "loadtest/fleet/api.h"
 #include "loadtest/load/detail.h"
 #include "loadtest/load/open_loop.h"
@@ -29,7 +29,7 @@ static struct load_result result;
 
 static struct load load_of(double rate_per_s, int64_t duration_us)
 {
-    urls[0] = bed->servers[0].url;
+    urls[0] = program->servers[0].url;
     return (struct load){
         .targets = urls,
         .targets_count = 1,
@@ -51,7 +51,7 @@ static void put_on_sale(int64_t stock)
     struct api *api = api_create("");
     assert_non_null(api);
     const struct api_sale sale = {.first = PRODUCT, .count = 1, .stock = stock};
-    if (!api_put_products(api, bed->servers[0].url, &sale, &error))
+    if (!api_put_products(api, program->servers[0].url, &sale, &error))
         fail_msg("%s", error.text);
     api_destroy(api);
 }
@@ -105,7 +105,7 @@ static void run_with_mischief(struct load *load, struct mischief *mischief)
     pthread_t thread;
     load->start_us = clock_mono_us() + 2000000;
     mischief->at_us += load->start_us;
-    mischief->pid = bed->servers[0].process.pid;
+    mischief->pid = program->servers[0].process.pid;
     assert_int_equal(pthread_create(&thread, NULL, do_mischief, mischief), 0);
     bool made = generator_open_loop.run(load, &result, &error);
     pthread_join(thread, NULL);
@@ -147,23 +147,20 @@ static void count_orders(double rate_per_s, int64_t duration_us, int64_t arrival
     assert_in_range(result.committed_in_time, 1, 50);
 }
 
-static void every_order_is_counted_once(void **state)
+TEST(every_order_is_counted_once)
 {
-    (void)state;
     count_orders(200, 5000000, 1000);
 }
 
 /* It takes turns where arrivals are close together. */
-static void so_is_every_order_of_a_crowd(void **state)
+TEST(so_is_every_order_of_a_crowd)
 {
-    (void)state;
     count_orders(10000, 3000000, 30000);
 }
 
 /* However late an answer comes: here nothing follows the lead. */
-static void what_the_lead_commits_is_not_counted(void **state)
+TEST(what_the_lead_commits_is_not_counted)
 {
-    (void)state;
     put_on_sale(50);
     struct load load = load_of(200, 5000000);
     load.arrivals.lead_us = 5000000;
@@ -173,9 +170,8 @@ static void what_the_lead_commits_is_not_counted(void **state)
     assert_int_equal(result.committed_in_time, 0);
 }
 
-static void a_lead_comes_first(void **state)
+TEST_WITH(a_lead_comes_first, NULL, NULL)
 {
-    (void)state;
     struct arrivals_plan schedule;
     struct phase_plan plan = {.scenario = SCENARIO_HOT, .rate_per_s = 100, .lead_s = 3};
     phase_open_plan(&plan, 6000000, &schedule);
@@ -195,9 +191,8 @@ static void a_lead_comes_first(void **state)
 /* A server that stands still for 1.5 s: the 150 orders of 500 that were due meanwhile all waited,
  * though only four could be sent. A generator that waits for answers would have seen four slow
  * ones. */
-static void a_stall_is_in_every_latency(void **state)
+TEST(a_stall_is_in_every_latency)
 {
-    (void)state;
     put_on_sale(1000000);
     struct load load = load_of(100, 5000000);
     struct mischief stall = {.at_us = 300000, .for_us = 1500000, .signal_number = SIGSTOP};
@@ -210,9 +205,8 @@ static void a_stall_is_in_every_latency(void **state)
     assert_true(result.parts[0].late_starts + result.parts[0].never_started >= 30);
 }
 
-static void a_server_that_dies_is_a_result(void **state)
+TEST(a_server_that_dies_is_a_result)
 {
-    (void)state;
     put_on_sale(1000000);
     struct load load = load_of(500, 5000000);
     struct mischief death = {.at_us = 300000, .signal_number = SIGKILL};
@@ -221,9 +215,9 @@ static void a_server_that_dies_is_a_result(void **state)
     assert_true(of_class(LOAD_FAILED) >= 100);
     assert_true(result.abandoned > 0);
     int status;
-    while (!process_ended(&bed->servers[0].process, &status))
+    while (!process_ended(&program->servers[0].process, &status))
         sleep_until(clock_mono_us() + 1000);
-    bed->count = 0;
+    program->count = 0;
 }
 
 static void hold_up(void *context)
@@ -233,9 +227,8 @@ static void hold_up(void *context)
 }
 
 /* The harness's own fault is not the server's. */
-static void a_late_generator_says_so(void **state)
+TEST(a_late_generator_says_so)
 {
-    (void)state;
     put_on_sale(1000000);
     struct load load = load_of(500, 1000000);
     load.tick = hold_up;
@@ -246,9 +239,8 @@ static void a_late_generator_says_so(void **state)
     assert_true(result.lag.p99_us >= 50000);
 }
 
-static void nobody_listens(void **state)
+TEST(nobody_listens)
 {
-    (void)state;
     /* Bound, and nobody listens: the port is nobody else's meanwhile. */
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t length = sizeof at;
@@ -278,15 +270,13 @@ static int64_t count_of(const json_t *part, const char *class)
 
 /* Before the bell orders are refused though there is more stock than orders; then all of it goes.
  */
-static void a_sale_from_before_its_bell(void **state)
+TEST_WITH(a_sale_from_before_its_bell, program_alone, program_end)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --scenario bell --duration 12s "
-                                  "--rate 50 --surge 5 --stock 150 --strategies conditional "
-                                  "--max-lag-ms 60000"),
-                     0);
-    json_t *results = bed_results(bed);
-    assert_string_equal(bed_verdict(results, "conditional", "load", 1), "kept");
+    program_exits(0, "run --scenario bell --duration 12s "
+                     "--rate 50 --surge 5 --stock 150 --strategies conditional "
+                     "--connections 128 --max-lag-ms 60000");
+    json_t *results = program_results();
+    program_expect("conditional", "load", 1, "kept");
     const json_t *idle = part_of(results, 0);
     const json_t *bell = part_of(results, 1);
     assert_string_equal(json_string_value(json_object_get(idle, "part")), "idle");
@@ -295,38 +285,20 @@ static void a_sale_from_before_its_bell(void **state)
                          count_of(part_of(results, 2), "committed"),
                      150);
     assert_true(json_integer_value(json_object_get(bell, "arrivals")) > 400);
-    assert_non_null(strstr(bed->output, "p99.9 ms"));
+    program_says("p99.9 ms");
     json_decref(results);
 }
 
-static void a_late_run_reports_nothing(void **state)
+TEST_WITH(a_late_run_reports_nothing, program_alone, program_end)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "run --server-binary " SERVER " --scenario soldout --rate 200 "
-                                  "--duration 1s --strategies conditional --max-lag-ms 0"),
-                     2);
-    assert_non_null(strstr(bed->output, "could not keep up"));
-    assert_null(strstr(bed->output, "p99.9 ms"));
-    json_t *results = bed_results(bed);
-    assert_string_equal(bed_verdict(results, "conditional", "load", 1), "no run");
+    program_exits(2, "run --scenario soldout --rate 200 "
+                     "--duration 1s --strategies conditional --max-lag-ms 0");
+    program_says("could not keep up");
+    assert_null(strstr(program->output, "p99.9 ms"));
+    json_t *results = program_results();
+    program_expect("conditional", "load", 1, "no run");
     assert_null(part_of(results, 0));
     json_decref(results);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_order_is_counted_once, own_bed_one, own_bed_end),
-        cmocka_unit_test_setup_teardown(so_is_every_order_of_a_crowd, own_bed_one, own_bed_end),
-        cmocka_unit_test_setup_teardown(what_the_lead_commits_is_not_counted, own_bed_one,
-                                        own_bed_end),
-        cmocka_unit_test(a_lead_comes_first),
-        cmocka_unit_test_setup_teardown(a_stall_is_in_every_latency, own_bed_one, own_bed_end),
-        cmocka_unit_test_setup_teardown(a_server_that_dies_is_a_result, own_bed_one, own_bed_end),
-        cmocka_unit_test_setup_teardown(a_late_generator_says_so, own_bed_one, own_bed_end),
-        cmocka_unit_test_setup_teardown(nobody_listens, own_bed_one, own_bed_end),
-        cmocka_unit_test_setup_teardown(a_sale_from_before_its_bell, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(a_late_run_reports_nothing, own_bed_alone, own_bed_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(program_one, program_end)

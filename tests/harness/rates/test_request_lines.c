@@ -48,23 +48,20 @@ static void send_with(const char *headers, const char *path)
     assert_int_equal(count_of(heard, "{\"product_id\":7,\"user_id\":42,\"quantity\":1}"), 1);
 }
 
-static void every_order_has_the_lines(void **state)
+TEST(every_order_has_the_lines)
 {
-    (void)state;
     send_with("X-Shop: one two\r\nX-More: 3\r\n", "/orders?strategy=none");
     assert_int_equal(count_of(heard, "\r\nX-Shop: one two\r\nX-More: 3\r\nContent-Length: "), 3);
 }
 
-static void without_them_nothing_is_added(void **state)
+TEST(without_them_nothing_is_added)
 {
-    (void)state;
     send_with(NULL, "/orders?strategy=none");
     assert_int_equal(count_of(heard, "\r\nContent-Type: application/json\r\nContent-Length: "), 3);
 }
 
-static void the_longest_lines_fit(void **state)
+TEST(the_longest_lines_fit)
 {
-    (void)state;
     static char lines[HEADERS_SIZE], path[300];
     static char filling[HEADERS_SIZE];
     memset(filling, 'x', sizeof filling - 1);
@@ -116,9 +113,8 @@ static size_t one_request(size_t count)
     return strlen(heard) / count;
 }
 
-static void a_repeat_is_the_same_request(void **state)
+TEST(a_repeat_is_the_same_request)
 {
-    (void)state;
     struct load_result result;
     size_t count = send_schedule(1, 1, &result);
     size_t length = one_request(count);
@@ -148,9 +144,8 @@ static void users_of(char users[50][14], size_t count)
     }
 }
 
-static void the_seed_decides_who_buys(void **state)
+TEST(the_seed_decides_who_buys)
 {
-    (void)state;
     static char first[50][14], second[50][14];
     struct load_result result;
     size_t count = send_schedule(3, 0, &result);
@@ -162,16 +157,4 @@ static void the_seed_decides_who_buys(void **state)
         assert_string_equal(first[i], second[i]);
     users_of(second, send_schedule(4, 0, &result));
     assert_string_not_equal(first[0], second[0]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_order_has_the_lines),
-        cmocka_unit_test(without_them_nothing_is_added),
-        cmocka_unit_test(the_longest_lines_fit),
-        cmocka_unit_test(a_repeat_is_the_same_request),
-        cmocka_unit_test(the_seed_decides_who_buys),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "lib/t.h"
 
 #include "bench/take/goodput.h"
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 static bool read_row(int number, char *out, size_t size)
 {
     char path[128];
-    snprintf(path, sizeof path, "%s/sweep.csv", bed->folder);
+    snprintf(path, sizeof path, "%s/sweep.csv", program->folder);
     FILE *file = t_open(path);
     bool found = true;
     for (int i = 0; i <= number && found; i++)
@@ -36,14 +36,12 @@ static double column(const char *row, const char *name)
     return strtod(row, NULL);
 }
 
-static void values_take_turns(void **state)
+TEST(values_take_turns)
 {
-    (void)state;
     char row[600];
-    assert_int_equal(bed_run(bed, "sweep --server-binary " SERVER " --strategies batch,conditional "
-                                  "--over max-batch=1,500 --set in-flight-per-product=3,"
-                                  "connections=8 --duration 3s --rounds 2"),
-                     0);
+    program_exits(0, "sweep --strategies batch,conditional "
+                     "--over max-batch=1,500 --set in-flight-per-product=3,"
+                     "connections=8 --duration 3s --rounds 2");
     static const double values[] = {1, 1, 500, 500, 1, 1, 500, 500};
     for (int i = 0; i < 8; i++) {
         assert_true(read_row(i + 1, row, sizeof row));
@@ -55,20 +53,18 @@ static void values_take_turns(void **state)
         assert_true(column(row, "committed_per_s") > 0);
     }
     assert_false(read_row(9, row, sizeof row));
-    assert_non_null(strstr(bed->output, "best"));
+    program_says("best");
 }
 
 /* results.json has what was varied in each run, and what was the same for all; the page is there.
  */
-static void a_sweep_has_a_report(void **state)
+TEST(a_sweep_has_a_report)
 {
-    (void)state;
     char path[128];
-    assert_int_equal(bed_run(bed, "sweep --server-binary " SERVER " --strategies conditional "
-                                  "--over connections=2,4 --set in-flight-per-product=3 "
-                                  "--duration 1s --rounds 1"),
-                     0);
-    json_t *results = bed_results(bed);
+    program_exits(0, "sweep --strategies conditional "
+                     "--over connections=2,4 --set in-flight-per-product=3 "
+                     "--duration 1s --rounds 1");
+    json_t *results = program_results();
     assert_non_null(results);
     const json_t *runs = json_object_get(results, "runs");
     assert_int_equal(json_array_size(runs), 2);
@@ -84,20 +80,18 @@ static void a_sweep_has_a_report(void **state)
     const json_t *set = json_object_get(settings, "set");
     assert_string_equal(json_string_value(json_array_get(set, 0)), "in-flight-per-product=3");
     json_decref(results);
-    snprintf(path, sizeof path, "%s/report.html", bed->folder);
-    assert_non_null(strstr(bed->output, path));
+    snprintf(path, sizeof path, "%s/report.html", program->folder);
+    program_says(path);
     assert_int_equal(access(path, R_OK), 0);
 }
 
 /* An order of redis-token asks Redis for its lock before it is committed and answered. */
-static void redis_is_further_away(void **state)
+TEST(redis_is_further_away)
 {
-    (void)state;
     char row[600];
-    assert_int_equal(bed_run(bed, "sweep --server-binary " SERVER " --strategies redis-token "
-                                  "--over redis-delay-us=0,100000 --set connections=1 "
-                                  "--duration 5s --rounds 1"),
-                     0);
+    program_exits(0, "sweep --strategies redis-token "
+                     "--over redis-delay-us=0,100000 --set connections=1 "
+                     "--duration 5s --rounds 1");
     assert_true(read_row(2, row, sizeof row));
     assert_true(column(row, "value") == 100000);
     assert_true(column(row, "committed_per_s") > 0);
@@ -105,18 +99,17 @@ static void redis_is_further_away(void **state)
 }
 
 /* The settings of the started servers, as the kernel shows their command line. */
-static void servers_get_the_settings(void **state)
+TEST(servers_get_the_settings)
 {
-    (void)state;
     char path[64], line[2048] = "";
     struct error error;
     struct instance server;
-    struct options options = bed->options;
+    struct options options = program->options;
     options.in_flight_per_product = 3;
     options.pg_sessions = 9;
     options.max_batch = 7;
     options.work_ms = 2;
-    if (!instance_start_all(&server, 1, &options, SERVER, bed->folder, &error))
+    if (!instance_start_all(&server, 1, &options, SERVER, program->folder, &error))
         fail_msg("%s", error.text);
     snprintf(path, sizeof path, "/proc/%d/cmdline", (int)server.process.pid);
     FILE *file = t_open(path);
@@ -135,19 +128,16 @@ static void servers_get_the_settings(void **state)
     assert_true(instance_stop_all(&server, 1, &error));
 }
 
-static void what_cannot_be_swept(void **state)
+TEST(what_cannot_be_swept)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "sweep --server-binary " SERVER " --over colour=1"), 2);
-    assert_non_null(strstr(bed->output, "--over"));
-    assert_int_equal(
-        bed_run(bed, "sweep --server-binary " SERVER " --over work-ms=0 --strategies magic"), 2);
-    assert_non_null(strstr(bed->output, "magic"));
+    program_exits(2, "sweep --over colour=1");
+    program_says("--over");
+    program_exits(2, "sweep --over work-ms=0 --strategies magic");
+    program_says("magic");
 }
 
-static void an_overload_has_a_lead(void **state)
+TEST_WITH(an_overload_has_a_lead, NULL, NULL)
 {
-    (void)state;
     struct phase_plan plan = {.duration_s = 3, .connections = 256, .threads = 2};
     struct phase_plan overload = goodput_overload(&plan, 1234.5, 12000);
     assert_int_equal(overload.lead_s, 3);
@@ -159,14 +149,13 @@ static void an_overload_has_a_lead(void **state)
 }
 
 /* Two phases on one server, few enough to be quick: all that is asked is that they agree. */
-static void goodput_is_measured(void **state)
+TEST_WITH(goodput_is_measured, program_one, program_end)
 {
-    (void)state;
     struct error error = {.text = ""};
     struct api_strategy conditional;
     struct fleet fleet;
-    bed_open_fleet(bed, &fleet);
-    bed_find_strategy(&fleet, "conditional", &conditional);
+    program_open_fleet(program, &fleet);
+    program_find_strategy(&fleet, "conditional", &conditional);
     struct phase_plan plan = {.scenario = SCENARIO_HOT,
                               .kind = PHASE_SPEED,
                               .strategy = &conditional,
@@ -185,19 +174,7 @@ static void goodput_is_measured(void **state)
         fail_msg("%s", error.text);
     assert_true(goodput.peak_per_s > 0);
     assert_true(goodput.overloaded_per_s > 0);
-    bed_close_fleet(&fleet);
+    program_close_fleet(&fleet);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(values_take_turns, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(a_sweep_has_a_report, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(redis_is_further_away, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(servers_get_the_settings, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(what_cannot_be_swept, own_bed_alone, own_bed_end),
-        cmocka_unit_test(an_overload_has_a_lead),
-        cmocka_unit_test_setup_teardown(goodput_is_measured, own_bed_one, own_bed_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(program_alone, program_end)

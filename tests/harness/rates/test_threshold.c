@@ -25,9 +25,8 @@ static void is_read_as(size_t number, enum threshold_measure measure, enum thres
         fail_msg("%s: %f, not %f", one->text, one->limit, limit);
 }
 
-static void every_measure_and_unit_is_read(void **state)
+TEST(every_measure_and_unit_is_read)
 {
-    (void)state;
     take("p99>250ms,failed>1%,committed<1000");
     assert_int_equal(list.count, 3);
     is_read_as(0, THRESHOLD_P99, THRESHOLD_MORE, THRESHOLD_US, 250000);
@@ -44,9 +43,8 @@ static void every_measure_and_unit_is_read(void **state)
     is_read_as(5, THRESHOLD_REFUSED, THRESHOLD_AT_MOST, THRESHOLD_PERCENT, 0.25);
 }
 
-static void each_mistake_has_its_message(void **state)
+TEST(each_mistake_has_its_message)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } mistakes[] = {
@@ -101,9 +99,8 @@ static void is_met(const char *text, bool met)
         fail_msg("%s is%s met", text, met ? " not" : "");
 }
 
-static void conditions_are_met_or_not(void **state)
+TEST(conditions_are_met_or_not)
 {
-    (void)state;
     is_met("p99>249ms", true);
     is_met("p99>250ms", false);
     is_met("p99>=250ms", true);
@@ -122,18 +119,16 @@ static void conditions_are_met_or_not(void **state)
 }
 
 /* A load of nothing has no failures, and only a threshold of its orders catches it. */
-static void no_orders_are_no_share(void **state)
+TEST(no_orders_are_no_share)
 {
-    (void)state;
     static const struct measured nothing = {.values = {0}};
     take("failed>0%,orders<1");
     assert_false(threshold_is_met(&list.items[0], &nothing));
     assert_true(threshold_is_met(&list.items[1], &nothing));
 }
 
-static void the_first_that_is_met_is_found(void **state)
+TEST(the_first_that_is_met_is_found)
 {
-    (void)state;
     take("failed>10%,p99>100ms,committed<5000");
     assert_ptr_equal(thresholds_find(&list, &ten_seconds, true), &list.items[1]);
     assert_ptr_equal(thresholds_find(&list, &ten_seconds, false), &list.items[0]);
@@ -150,9 +145,8 @@ static void says(const char *text, const char *expected)
     assert_string_equal(threshold_say(&list.items[0], &ten_seconds, said, sizeof said), expected);
 }
 
-static void it_says_by_how_much(void **state)
+TEST(it_says_by_how_much)
 {
-    (void)state;
     says("p99>200ms", "p99>200ms: 250.0 ms, 50.0 ms more");
     says("p50<1ms", "p50<1ms: 1.500 ms, 0.500 ms more");
     says("p99>=250ms", "p99>=250ms: 250.0 ms");
@@ -161,9 +155,8 @@ static void it_says_by_how_much(void **state)
     says("committed<200/s", "committed<200/s: 190.0 orders/s, 10.0 orders/s less");
 }
 
-static void what_is_not_measured_is_refused_with_its_reason(void **state)
+TEST(what_is_not_measured_is_refused_with_its_reason)
 {
-    (void)state;
     const char *missing[THRESHOLD_MEASURES] = {
         [THRESHOLD_MAX] = "nobody has a clock", [THRESHOLD_FAILED] = "nobody fails"};
     take("p99>1s,orders<1");
@@ -173,18 +166,4 @@ static void what_is_not_measured_is_refused_with_its_reason(void **state)
     assert_string_equal(error.text,
                         "--fail-if: max is not measured here: nobody has a clock; there are p50, "
                         "p90, p99, orders, committed, accepted and refused");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_measure_and_unit_is_read),
-        cmocka_unit_test(each_mistake_has_its_message),
-        cmocka_unit_test(conditions_are_met_or_not),
-        cmocka_unit_test(no_orders_are_no_share),
-        cmocka_unit_test(the_first_that_is_met_is_found),
-        cmocka_unit_test(it_says_by_how_much),
-        cmocka_unit_test(what_is_not_measured_is_refused_with_its_reason),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,24 +85,20 @@ static void expect_lost(void)
     connect_again();
 }
 
-static void without_a_toxic_nothing_is_changed(void **state)
+TEST(without_a_toxic_nothing_is_changed)
 {
-    (void)state;
     buy_in_steps();
     assert_string_equal(run("COMMIT"), "COMMIT");
     assert_int_equal(rows(), 1);
     struct relay_counts counts = relay_count(here.relay);
-    assert_int_equal(counts.commits, 1);
-    assert_int_equal(counts.connections, 1);
     assert_int_equal(counts.open, 1);
     for (int type = 0; type < RELAY_TYPES; type++)
         assert_int_equal(counts.bitten[type], 0);
 }
 
 /* Committed, and its client does not know it. */
-static void the_reply_of_the_third_commit_is_swallowed(void **state)
+TEST(the_reply_of_the_third_commit_is_swallowed)
 {
-    (void)state;
     set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "COMMIT", .nth = 3});
     for (int i = 0; i < 2; i++) {
         buy_in_steps();
@@ -119,9 +115,8 @@ static void the_reply_of_the_third_commit_is_swallowed(void **state)
 }
 
 /* COMMIT of a transaction that has failed commits nothing. */
-static void a_commit_that_rolls_back_is_none(void **state)
+TEST(a_commit_that_rolls_back_is_none)
 {
-    (void)state;
     set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "COMMIT"});
     buy_in_steps();
     assert_string_equal(run("SELECT 1 / 0"), "");
@@ -129,7 +124,6 @@ static void a_commit_that_rolls_back_is_none(void **state)
     assert_string_equal(run("UPDATE bought SET n = 2"),
                         "UPDATE 0"); /* and this has written nothing */
     assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 0);
-    assert_int_equal(relay_count(here.relay).commits, 0);
     assert_string_equal(run("INSERT INTO bought VALUES (1)"), ""); /* this commits by itself */
     assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 1);
     expect_lost();
@@ -163,9 +157,8 @@ static bool answered(void)
 }
 
 /* Three transactions under way at once, as `pipelined` has them: the first one's answer arrives. */
-static void in_a_pipeline_the_second_is_swallowed(void **state)
+TEST(in_a_pipeline_the_second_is_swallowed)
 {
-    (void)state;
     prepare("buy", "INSERT INTO bought VALUES (1)");
     set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "COMMIT", .nth = 2});
     assert_int_equal(PQenterPipelineMode(here.client), 1);
@@ -179,9 +172,8 @@ static void in_a_pipeline_the_second_is_swallowed(void **state)
 }
 
 /* By the name of a prepared statement, whatever it does. */
-static void the_reply_of_a_statement_is_swallowed(void **state)
+TEST(the_reply_of_a_statement_is_swallowed)
 {
-    (void)state;
     prepare("look", "SELECT count(*) FROM bought");
     prepare("buy", "INSERT INTO bought VALUES (1)");
     set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "look"});
@@ -192,11 +184,9 @@ static void the_reply_of_a_statement_is_swallowed(void **state)
     expect_lost();
 }
 
-static void a_lost_request_never_arrives(void **state)
+TEST(a_lost_request_never_arrives)
 {
-    (void)state;
-    set(&(struct relay_toxic){
-        .type = RELAY_LOSE_REQUEST, .what = "COMMIT", .containing = "AND CHAIN"});
+    set(&(struct relay_toxic){.type = RELAY_LOSE_REQUEST, .what = "COMMIT AND CHAIN"});
     buy_in_steps();
     assert_string_equal(run("COMMIT"), "COMMIT");
     buy_in_steps();
@@ -207,9 +197,8 @@ static void a_lost_request_never_arrives(void **state)
 }
 
 /* Its client is gone by then, and it is done all the same. */
-static void a_held_request_arrives_when_it_is_let_go(void **state)
+TEST(a_held_request_arrives_when_it_is_let_go)
 {
-    (void)state;
     prepare("buy", "INSERT INTO bought VALUES (1)");
     set(&(struct relay_toxic){.type = RELAY_HOLD_REQUEST, .what = "buy"});
     assert_int_equal(PQsendQueryPrepared(here.client, "buy", 0, NULL, NULL, NULL, 0), 1);
@@ -228,9 +217,8 @@ static void a_held_request_arrives_when_it_is_let_go(void **state)
 }
 
 /* Its client is told that all is over, and cannot come back until that is taken back. */
-static void who_is_held_may_be_parted(void **state)
+TEST(who_is_held_may_be_parted)
 {
-    (void)state;
     set(&(struct relay_toxic){.type = RELAY_HOLD_REQUEST,
                               .what = "INSERT INTO bought",
                               .amount = 1,
@@ -248,13 +236,12 @@ static void who_is_held_may_be_parted(void **state)
 }
 
 /* Over TCP a client asks for TLS first; PostgreSQL's "no" has no frame. */
-static void tcp_is_followed_too(void **state)
+TEST(tcp_is_followed_too)
 {
     struct error error;
     char conninfo[512];
     struct relay *relay = relay_start(RELAY_POSTGRES, "127.0.0.1:0", here.target, &error);
 
-    (void)state;
     if (!relay)
         fail_msg("%s", error.text);
     snprintf(conninfo, sizeof conninfo, "%s host=127.0.0.1 port=%s sslmode=prefer", here.conninfo,
@@ -318,21 +305,5 @@ static int close_all(void **state)
     return rmdir(here.folder); /* no socket was left */
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(without_a_toxic_nothing_is_changed),
-        TEST(the_reply_of_the_third_commit_is_swallowed),
-        TEST(a_commit_that_rolls_back_is_none),
-        TEST(in_a_pipeline_the_second_is_swallowed),
-        TEST(the_reply_of_a_statement_is_swallowed),
-        TEST(a_lost_request_never_arrives),
-        TEST(a_held_request_arrives_when_it_is_let_go),
-        TEST(who_is_held_may_be_parted),
-        TEST(tcp_is_followed_too),
-    };
-
-    return cmocka_run_group_tests(tests, open_all, close_all);
-}
+TEST_GROUP(open_all, close_all)
+TEST_EACH(set_up, tear_down)

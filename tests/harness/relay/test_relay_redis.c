@@ -83,9 +83,8 @@ static void expect_lost(void)
     here.client = connect_at(here.path);
 }
 
-static void without_a_toxic_nothing_is_changed(void **state)
+TEST(without_a_toxic_nothing_is_changed)
 {
-    (void)state;
     assert_int_equal(eval(), REDIS_REPLY_INTEGER);
     assert_int_equal(counted(), 1);
     assert_int_equal(relay_count(here.relay).evals, 1);
@@ -94,9 +93,8 @@ static void without_a_toxic_nothing_is_changed(void **state)
 }
 
 /* It has run; one that Redis does not know has not, and does not count. */
-static void the_reply_of_the_second_script_is_swallowed(void **state)
+TEST(the_reply_of_the_second_script_is_swallowed)
 {
-    (void)state;
     set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "EVAL", .nth = 2});
     assert_int_equal(
         ask(here.client, NULL, "EVALSHA %s 1 " KEY, "0123456789012345678901234567890123456789"),
@@ -111,9 +109,8 @@ static void the_reply_of_the_second_script_is_swallowed(void **state)
 }
 
 /* The client hears nothing for a while, and only then that the connection is over. */
-static void silence_lasts_as_long_as_it_is_told(void **state)
+TEST(silence_lasts_as_long_as_it_is_told)
 {
-    (void)state;
     set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "EVAL", .amount = 60000});
     int64_t began_us = clock_mono_us();
     assert_int_equal(eval(), 0);
@@ -122,23 +119,12 @@ static void silence_lasts_as_long_as_it_is_told(void **state)
     assert_int_equal(counted(), 1);
 }
 
-/* Only what has a text in it: a probe of health is a script too. */
-static void what_it_contains_tells_two_apart(void **state)
-{
-    (void)state;
-    set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "EVAL", .containing = KEY});
-    assert_int_equal(ask(here.client, NULL, "EVAL %s 0", "return 1"), REDIS_REPLY_INTEGER);
-    assert_int_equal(eval(), 0);
-    expect_lost();
-}
-
 /* Every form of a reply between the command and its own. */
-static void replies_of_every_form_are_followed(void **state)
+TEST(replies_of_every_form_are_followed)
 {
     char big[40000];
     int64_t length = 0;
 
-    (void)state;
     memset(big, 'x', sizeof big);
     set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "strlen"});
     redisAppendCommand(here.client, "PING");
@@ -179,9 +165,8 @@ static void wait_bytes_down(size_t least)
 }
 
 /* Others pass; it arrives when its client has gone. */
-static void a_held_command_arrives_when_it_is_let_go(void **state)
+TEST(a_held_command_arrives_when_it_is_let_go)
 {
-    (void)state;
     set(&(struct relay_toxic){.type = RELAY_HOLD_REQUEST, .what = "INCR"});
     redisAppendCommand(here.client, "PING");
     redisAppendCommand(here.client, "INCR " KEY);
@@ -201,9 +186,8 @@ static void a_held_command_arrives_when_it_is_let_go(void **state)
     assert_int_equal(counted(), 11);
 }
 
-static void a_lost_command_never_arrives(void **state)
+TEST(a_lost_command_never_arrives)
 {
-    (void)state;
     set(&(struct relay_toxic){.type = RELAY_LOSE_REQUEST, .what = "INCR", .nth = 2});
     assert_int_equal(ask(here.client, NULL, "INCR " KEY), REDIS_REPLY_INTEGER);
     assert_int_equal(ask(here.client, NULL, "INCR " KEY), 0);
@@ -212,11 +196,10 @@ static void a_lost_command_never_arrives(void **state)
 }
 
 /* It is sent what it has not asked for; the relay passes that on and matches nothing any more. */
-static void a_subscription_passes_unread(void **state)
+TEST(a_subscription_passes_unread)
 {
     redisReply *reply = NULL;
 
-    (void)state;
     set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "PING"});
     assert_int_equal(ask(here.client, NULL, "SUBSCRIBE " KEY), REDIS_REPLY_ARRAY);
     assert_int_equal(ask(here.witness, NULL, "PUBLISH " KEY " news"), REDIS_REPLY_INTEGER);
@@ -266,20 +249,5 @@ static int close_all(void **state)
     return rmdir(here.folder); /* no socket was left */
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(without_a_toxic_nothing_is_changed),
-        TEST(the_reply_of_the_second_script_is_swallowed),
-        TEST(silence_lasts_as_long_as_it_is_told),
-        TEST(what_it_contains_tells_two_apart),
-        TEST(replies_of_every_form_are_followed),
-        TEST(a_held_command_arrives_when_it_is_let_go),
-        TEST(a_lost_command_never_arrives),
-        TEST(a_subscription_passes_unread),
-    };
-
-    return cmocka_run_group_tests(tests, open_all, close_all);
-}
+TEST_GROUP(open_all, close_all)
+TEST_EACH(set_up, tear_down)

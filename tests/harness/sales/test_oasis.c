@@ -5,7 +5,7 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 
 #include <arpa/inet.h>
 #include <libpq-fe.h>
@@ -22,7 +22,7 @@ static int64_t figure(const char *part, const char *name)
 {
     char path[128];
     json_error_t fault;
-    snprintf(path, sizeof path, "%s/oasis.json", bed->folder);
+    snprintf(path, sizeof path, "%s/oasis.json", program->folder);
     json_t *figures = json_load_file(path, 0, &fault);
     assert_non_null(figures);
     const json_t *value = json_object_get(json_object_get(figures, part), name);
@@ -36,7 +36,7 @@ static int64_t figure(const char *part, const char *name)
 static int64_t ask(const char *what)
 {
     char sql[400];
-    PGconn *connection = PQconnectdb(bed_database());
+    PGconn *connection = PQconnectdb(program_database());
     snprintf(sql, sizeof sql,
              "SELECT %s FROM seckill.orders o JOIN seckill.product p ON p.id = o.product_id AND "
              "p.epoch = o.epoch WHERE p.id BETWEEN 1000001 AND 1000017 AND o.status = 1",
@@ -88,7 +88,7 @@ static bool listens(int port)
 
 static void is_sold_out(int64_t tickets)
 {
-    own_bed_says("The audit is clean.");
+    program_says("The audit is clean.");
     assert_int_equal(figure("rows", "sold"), tickets);
     assert_int_equal(ask("sum(o.quantity)"), tickets);
     assert_int_equal(ask("count(DISTINCT p.id)"), 17);
@@ -105,72 +105,61 @@ static void is_sold_out(int64_t tickets)
     assert_true(figure("answers", "sold_out") > 0);
 }
 
-static void the_hall_empties_and_the_books_agree(void **state)
+TEST(the_hall_empties_and_the_books_agree)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "oasis --server-binary " SERVER
-                                  " --tickets 6000 --instances 2 --connections 32"),
-                     0);
-    own_bed_says(
+    program_exits(0, "oasis --tickets 6000 --instances 2 --connections 32");
+    program_says(
         "6,000 tickets for 17 nights, at most 4 a buyer. The hall empties on the page at http://");
-    own_bed_says("] 0 left, 6,000 sold");
-    own_bed_says("about six hours");
+    program_says("] 0 left, 6,000 sold");
+    program_says("about six hours");
     is_sold_out(6000);
 }
 
 /* Accepted first, and decided later. */
-static void what_is_reserved_is_waited_for(void **state)
+TEST(what_is_reserved_is_waited_for)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "oasis --server-binary " SERVER
-                                  " --tickets 3000 --strategy redis-stock --connections 32"),
-                     0);
+    program_exits(0, "oasis --tickets 3000 --strategy redis-stock --connections 32");
     is_sold_out(3000);
 }
 
-static void none_is_found_to_oversell(void **state)
+TEST(none_is_found_to_oversell)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "oasis --server-binary " SERVER
-                                  " --tickets 60 --products 2 --strategy none --work-ms 5"),
-                     1);
-    own_bed_says("! OVERSOLD, tickets more than there were: ");
+    program_exits(1, "oasis --tickets 60 --products 2 --strategy none --work-ms 5");
+    program_says("! OVERSOLD, tickets more than there were: ");
     assert_true(figure("rows", "oversold") > 0);
     assert_true(ask("sum(o.quantity)") > 60);
     assert_int_equal(figure("rows", "limit_violations"), 0);
     assert_int_equal(figure("answers", "repeated_wrongly"), 0);
 }
 
-static void what_cannot_be_sold_is_refused(void **state)
+TEST(what_cannot_be_sold_is_refused)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "oasis --tickets 16 --server-binary " SERVER), 2);
-    own_bed_says("--tickets must be at least one for each of --products");
-    assert_int_equal(bed_run(bed, "oasis --instances 1,3 --server-binary " SERVER), 2);
-    own_bed_says("--instances takes one figure here");
-    assert_int_equal(bed_run(bed, "oasis --strategy bach --server-binary " SERVER), 2);
-    own_bed_says("--strategy: the servers have no 'bach'");
-    own_bed_says("batch");
-    assert_int_equal(bed_run(bed, "oasis --strategies batch"), 2);
-    assert_int_equal(bed_run(bed, "oasis --server http://127.0.0.1:1"), 2);
+    program_exits(2, "oasis --tickets 16");
+    program_says("--tickets must be at least one for each of --products");
+    program_exits(2, "oasis --instances 1,3");
+    program_says("--instances takes one figure here");
+    program_exits(2, "oasis --strategy bach");
+    program_says("--strategy: the servers have no 'bach'");
+    program_says("batch");
+    program_exits(2, "oasis --strategies batch");
+    program_exits(2, "oasis --server http://127.0.0.1:1");
 }
 
 /* More than can be sold while it is looked at. */
 #define ENDLESS "--tickets 50000000 --connections 32 "
 
-static void an_interrupt_says_how_far_it_came(void **state)
+TEST(an_interrupt_says_how_far_it_came)
 {
-    (void)state;
     struct process sale;
-    bed_start(bed, "oasis --server-binary " SERVER " " ENDLESS, &sale);
+    program_start("oasis " ENDLESS, &sale);
     int port = read_port(&sale);
     assert_true(listens(port));
     wait_for_orders(50);
     kill(sale.pid, SIGINT);
-    assert_int_equal(bed_finish(bed, &sale), 2);
-    own_bed_says("interrupted");
-    own_bed_says("Ended early: ");
-    own_bed_says("The books agree so far.");
+    assert_int_equal(program_finish(&sale), 2);
+    program_says("interrupted");
+    program_says("Ended early: ");
+    program_says("The books agree so far.");
     assert_true(figure("rows", "sold") >= 50);
     assert_int_equal(figure("rows", "sold"), ask("sum(o.quantity)"));
     assert_false(listens(port));
@@ -178,35 +167,21 @@ static void an_interrupt_says_how_far_it_came(void **state)
 
 /* One of two servers is killed: what its buyers were not told they ask the other one, with the same
  * key. */
-static void a_killed_server_costs_no_ticket(void **state)
+TEST_WITH(a_killed_server_costs_no_ticket, program_two, program_end)
 {
-    (void)state;
     struct process sale;
     char line[1000];
     int status = 0;
     snprintf(line, sizeof line, "oasis --server %s,%s --reset --tickets 20000 --connections 32",
-             bed->servers[0].url, bed->servers[1].url);
-    bed_start(bed, line, &sale);
+             program->servers[0].url, program->servers[1].url);
+    program_start(line, &sale);
     read_port(&sale); /* until then the orders are those of the sale before */
     wait_for_orders(50);
-    process_stop(&bed->servers[1].process, SIGKILL, 1000, &status);
-    bed->count = 1;
-    assert_int_equal(bed_finish(bed, &sale), 0);
+    process_stop(&program->servers[1].process, SIGKILL, 1000, &status);
+    program->count = 1;
+    assert_int_equal(program_finish(&sale), 0);
     assert_true(figure("answers", "sent_again") > 0);
     is_sold_out(20000);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_hall_empties_and_the_books_agree, own_bed_alone,
-                                        own_bed_end),
-        cmocka_unit_test_setup_teardown(what_is_reserved_is_waited_for, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(none_is_found_to_oversell, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(what_cannot_be_sold_is_refused, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(an_interrupt_says_how_far_it_came, own_bed_alone,
-                                        own_bed_end),
-        cmocka_unit_test_setup_teardown(a_killed_server_costs_no_ticket, own_bed_two, own_bed_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(program_alone, program_end)

@@ -5,34 +5,34 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define RECORD                                                                                     \
-    "record --server-binary " SERVER " --connections 8 --holds 60 --hold-s 2s --products 2 "       \
+    "record --connections 8 --holds 60 --hold-s 2s --products 2 "                                  \
     "--users 40 --limit 3 "
 #define SHORT RECORD "--operations 300 --duration 60s --stock 40 "
 
 static int check(const char *more)
 {
     char line[600];
-    snprintf(line, sizeof line, "check %s/ledger.jsonl %s", bed->folder, more);
-    return bed_run(bed, line);
+    snprintf(line, sizeof line, "check %s/ledger.jsonl %s", program->folder, more);
+    return program_run(line);
 }
 
 static void is_found(const char *text)
 {
     assert_int_equal(check(""), 1);
-    own_bed_says(text);
+    program_says(text);
 }
 
 /* Payments were done, others came too late, and holds ended: else nothing was shown. */
 static void holds_were_seen(void)
 {
-    const char *line = strstr(bed->output, "payments: ");
+    const char *line = strstr(program->output, "payments: ");
     assert_non_null(line);
     const char *late = strstr(line, "done, "), *ended = strstr(line, "holds: ");
     assert_true(late && ended);
@@ -45,31 +45,29 @@ static void is_kept(const char *strategy)
 {
     char line[600];
     snprintf(line, sizeof line, SHORT "--instances 2 --strategy %s", strategy);
-    assert_int_equal(bed_run(bed, line), 0);
+    program_exits(0, line);
     line[0] = '\0';
     if (strcmp(strategy, "redis-stock") == 0)
-        snprintf(line, sizeof line, "--stock-redis %s", bed->options.redis);
+        snprintf(line, sizeof line, "--stock-redis %s", program->options.redis);
     if (check(line) != 0)
-        fail_msg("%s: %s", strategy, bed->output);
+        fail_msg("%s: %s", strategy, program->output);
     holds_were_seen();
 }
 
-static void holds_are_kept(void **state)
+TEST(holds_are_kept)
 {
-    (void)state;
     is_kept("conditional");
-    own_bed_says("2 products linearizable");
+    program_says("2 products linearizable");
     is_kept("pipelined");
     is_kept("batch");
     is_kept("redis-stock");
 }
 
-static void none_is_found_to_oversell(void **state)
+TEST(none_is_found_to_oversell)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, SHORT "--strategy none --work-ms 5 --instances 2 --stock 5"), 0);
-    is_found("A3  oversold: ");
-    own_bed_says("A1  conservation: ");
+    program_exits(0, SHORT "--strategy none --work-ms 5 --instances 2 --stock 5");
+    is_found("A3 oversold: ");
+    program_says("A1 conservation: ");
 }
 
 /* The lowest order of this sale that was held and has this status now. */
@@ -80,31 +78,30 @@ static void none_is_found_to_oversell(void **state)
 #define BECOMES(status, id) "UPDATE seckill.orders SET status = " status " WHERE id = " id
 #define KEPT                "(SELECT id FROM seckill.kept)"
 
-static void what_was_told_of_an_order_is_held_against_its_row(void **state)
+TEST(what_was_told_of_an_order_is_held_against_its_row)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, SHORT "--strategy conditional"), 0);
+    program_exits(0, SHORT "--strategy conditional");
     assert_int_equal(check(""), 0);
-    own_bed_sql(NULL,
+    program_sql(NULL,
                 "DROP TABLE IF EXISTS seckill.kept; CREATE TABLE seckill.kept AS SELECT id FROM "
                 "(SELECT " ONE("1") " AS id) AS one;" BECOMES("5", KEPT));
-    is_found("H1  paid but not sold: 1, ");
-    own_bed_sql(NULL, BECOMES("4", KEPT));
-    is_found("H1  paid but not sold: 1, ");
-    own_bed_sql(NULL, "DELETE FROM seckill.orders WHERE id = " KEPT);
-    is_found("H1  paid but not sold: 1"); /* and absent, as its buyer was told */
-    own_bed_says("A4  acknowledged but absent: ");
-    own_bed_sql(NULL, "DROP TABLE IF EXISTS seckill.kept;"
+    is_found("H1 paid but not sold: 1)");
+    program_sql(NULL, BECOMES("4", KEPT));
+    is_found("H1 paid but not sold: 1)");
+    program_sql(NULL, "DELETE FROM seckill.orders WHERE id = " KEPT);
+    is_found("H1 paid but not sold: 1"); /* and absent, as its buyer was told */
+    program_says("A4 acknowledged but absent: ");
+    program_sql(NULL, "DROP TABLE IF EXISTS seckill.kept;"
                       "CREATE TABLE seckill.kept AS SELECT id FROM (SELECT " ONE(
                           "5") " AS id) AS one;" BECOMES("1", KEPT));
-    is_found("H2  paid and expired: 1, ");
-    own_bed_sql(
+    is_found("H2 paid and expired: 1)");
+    program_sql(
         NULL,
         BECOMES("4", KEPT) ";"
                            "UPDATE seckill.orders SET hold_until = now() - interval '1 minute' "
                            "WHERE id = " KEPT);
-    is_found("H4  hold not ended: 1, ");
-    own_bed_sql(NULL, "DROP TABLE seckill.kept");
+    is_found("H4 hold not ended: 1)");
+    program_sql(NULL, "DROP TABLE seckill.kept");
 }
 
 /* Whatever is to go wrong when a hold ends, in the same transaction. */
@@ -117,47 +114,30 @@ static void sell_with(const char *wrong)
              "CREATE TRIGGER wrong AFTER UPDATE ON seckill.orders FOR EACH ROW"
              " WHEN (OLD.status = 4 AND NEW.status = 5) EXECUTE FUNCTION wrong()",
              wrong);
-    assert_int_equal(bed_run(bed, SHORT "--strategy conditional --operations 1"), 0);
-    own_bed_sql(NULL, text); /* the tables are there now */
-    int status = bed_run(bed, RECORD "--strategy conditional --duration 7s --stock 1000 --limit 1");
-    own_bed_sql(NULL, "DROP TRIGGER wrong ON seckill.orders; DROP FUNCTION wrong()");
+    program_exits(0, SHORT "--strategy conditional --operations 1");
+    program_sql(NULL, text); /* the tables are there now */
+    int status = program_run(RECORD "--strategy conditional --duration 7s --stock 1000 --limit 1");
+    program_sql(NULL, "DROP TRIGGER wrong ON seckill.orders; DROP FUNCTION wrong()");
     assert_int_equal(status, 0);
 }
 
-static void a_unit_that_comes_back_twice_is_found(void **state)
+TEST(a_unit_that_comes_back_twice_is_found)
 {
-    (void)state;
     sell_with("UPDATE seckill.product SET stock = stock + 1 WHERE id = NEW.product_id");
-    is_found("A1  conservation: ");
+    is_found("A1 conservation: ");
 }
 
-static void a_user_who_may_not_buy_again_is_found(void **state)
+TEST(a_user_who_may_not_buy_again_is_found)
 {
-    (void)state;
     sell_with("UPDATE seckill.purchase SET units = units + NEW.quantity"
               " WHERE product_id = NEW.product_id AND user_id = NEW.user_id");
-    is_found("A9  false limit: ");
+    is_found("A9 false limit: ");
 }
 
-static void percents_are_of_a_hundred(void **state)
+TEST(percents_are_of_a_hundred)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, SHORT "--paid 60 --paid-late 50"), 2);
-    own_bed_says("--paid and --paid-late");
+    program_exits(2, SHORT "--paid 60 --paid-late 50");
+    program_says("--paid and --paid-late");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(holds_are_kept, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(none_is_found_to_oversell, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(what_was_told_of_an_order_is_held_against_its_row,
-                                        own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(a_unit_that_comes_back_twice_is_found, own_bed_alone,
-                                        own_bed_end),
-        cmocka_unit_test_setup_teardown(a_user_who_may_not_buy_again_is_found, own_bed_alone,
-                                        own_bed_end),
-        cmocka_unit_test_setup_teardown(percents_are_of_a_hundred, own_bed_alone, own_bed_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(program_alone, program_end)

@@ -5,13 +5,13 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 #include "loadtest/phase/repeats.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define RUN "run --server-binary " SERVER " --duration 1s --connections 8 "
+#define RUN "run --duration 1s --connections 8 "
 
 /* A server of which no admin token is known takes restocks from its own machine alone, and none
  * that has come through a proxy: the header decides. */
@@ -22,23 +22,19 @@ static void a_header_is_sent(const char *load)
              RUN "--scenario counter --strategies conditional --header X-Shop:1 "
                  "--header X-Forwarded-For:198.51.100.7 %s",
              load);
-    assert_int_equal(bed_run(bed, line), 2);
-    json_t *results = bed_results(bed);
-    assert_string_equal(bed_verdict(results, "conditional", "load", 1), "no run");
-    json_decref(results);
-    own_bed_file_says("results.json", "instance 1 of 1 got no orders");
-    own_bed_file_says("results.json", "\"headers\": \"X-Shop, X-Forwarded-For\"");
+    program_exits(2, line);
+    program_expect("conditional", "load", 1, "no run");
+    program_file_says("results.json", "instance 1 of 1 got no orders");
+    program_file_says("results.json", "\"headers\": \"X-Shop, X-Forwarded-For\"");
 }
 
-static void a_header_is_sent_by_wrk(void **state)
+TEST(a_header_is_sent_by_wrk)
 {
-    (void)state;
     a_header_is_sent("");
 }
 
-static void a_header_is_sent_at_a_rate(void **state)
+TEST(a_header_is_sent_at_a_rate)
 {
-    (void)state;
     a_header_is_sent("--rate 50 --max-lag-ms 60000");
 }
 
@@ -53,7 +49,7 @@ static struct witness_product product_by_rows(int64_t id)
 {
     struct error error = {.text = ""};
     struct witness_product found = {.id = 0};
-    struct witness *witness = witness_create(bed_database(), "seckill", &error);
+    struct witness *witness = witness_create(program_database(), "seckill", &error);
     if (!witness || !witness_audit(witness, id, id, keep, &found, &error))
         fail_msg("%s", error.text);
     witness_destroy(witness);
@@ -65,7 +61,7 @@ static struct witness_holdings holdings_by_rows(void)
 {
     struct error error = {.text = ""};
     struct witness_holdings holdings = {.orders = 0};
-    struct witness *witness = witness_create(bed_database(), "seckill", &error);
+    struct witness *witness = witness_create(program_database(), "seckill", &error);
     if (!witness || !witness_hold(witness, FIRST, FIRST, &holdings, &error))
         fail_msg("%s", error.text);
     witness_destroy(witness);
@@ -84,51 +80,46 @@ static void a_limit_is_kept(const char *load)
     char line[256];
     snprintf(line, sizeof line, RUN "--instances 2 --stock 59 --users 30 --limit 2 --wide %s",
              load);
-    assert_int_equal(bed_run(bed, line), 0);
+    program_exits(0, line);
     struct witness_holdings holdings = holdings_by_rows();
     assert_int_equal(holdings.orders, 59);
     assert_int_equal(holdings.most, 2);
     assert_int_equal(holdings.buyers, 30);
-    json_t *results = bed_results(bed);
-    assert_string_equal(bed_verdict(results, "conditional", "truth", 2), "kept");
+    json_t *results = program_results();
+    program_expect("conditional", "truth", 2, "kept");
     assert_in_range(figure(results, 0, "committed"), 1, 60);
     assert_int_equal(figure(results, 0, "limit_reached"), figure(results, 0, "refused"));
     assert_true(figure(results, 1, "limit_reached") > 0);
     assert_true(figure(results, 1, "limit_reached") < figure(results, 1, "refused"));
     json_decref(results);
-    own_bed_says("30 users of at most 2 units each");
-    own_bed_says("limited/s");
-    own_bed_file_says("results.json", "\"limit_per_user\": 2");
+    program_says("30 users of at most 2 units each");
+    program_says("limited/s");
+    program_file_says("results.json", "\"limit_per_user\": 2");
 }
 
-static void a_limit_is_kept_under_wrk(void **state)
+TEST(a_limit_is_kept_under_wrk)
 {
-    (void)state;
     a_limit_is_kept("--strategies conditional");
 }
 
-static void a_limit_is_kept_at_a_rate(void **state)
+TEST(a_limit_is_kept_at_a_rate)
 {
-    (void)state;
     a_limit_is_kept("--strategies conditional --rate 600 --max-lag-ms 60000");
 }
 
-static void each_product_of_a_spread_has_the_limit(void **state)
+TEST(each_product_of_a_spread_has_the_limit)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, RUN "--strategies conditional,batch --scenario spread "
-                                      "--products 3 --stock 5 --users 4 --limit 2"),
-                     0);
+    program_exits(0, RUN "--strategies conditional,batch --scenario spread "
+                         "--products 3 --stock 5 --users 4 --limit 2");
     for (int64_t id = FIRST; id < FIRST + 3; id++)
         assert_int_equal(product_by_rows(id).limit, 2);
 }
 
 /* Whatever becomes of it on a busy machine. */
-static void a_bell_has_the_limit(void **state)
+TEST(a_bell_has_the_limit)
 {
-    (void)state;
-    bed_run(bed, RUN "--strategies conditional --scenario bell --rate 50 --surge 4 --stock 5 "
-                     "--users 6 --limit 3 --max-lag-ms 60000");
+    program_run(RUN "--strategies conditional --scenario bell --rate 50 --surge 4 --stock 5 "
+                    "--users 6 --limit 3 --max-lag-ms 60000");
     assert_int_equal(product_by_rows(FIRST).limit, 3);
 }
 
@@ -141,22 +132,28 @@ static const char forgetting[] =
 static void against_the_server(const char *more, char out[900])
 {
     snprintf(out, 900, "run --server %s --reset --duration 1s --connections 8 %s",
-             bed->servers[0].url, more);
+             program->servers[0].url, more);
+}
+
+static int forget_no_more(void **state)
+{
+    program_sql("seckill", "DROP TRIGGER IF EXISTS no_limit ON seckill.product;"
+                           "DROP FUNCTION IF EXISTS seckill.no_limit();"
+                           "DROP TRIGGER IF EXISTS forget_units ON seckill.purchase;"
+                           "DROP FUNCTION IF EXISTS seckill.forget_units()");
+    return program_end(state);
 }
 
 /* Of 40 units somebody has two. */
-static void a_broken_limit_is_found(void **state)
+TEST_WITH(a_broken_limit_is_found, program_one, forget_no_more)
 {
-    (void)state;
     char line[900];
-    own_bed_sql("seckill", forgetting);
+    program_sql("seckill", forgetting);
     against_the_server("--strategies conditional --stock 40 --users 41 --limit 1", line);
-    assert_int_equal(bed_run(bed, line), 1);
-    json_t *results = bed_results(bed);
-    assert_string_equal(bed_verdict(results, "conditional", "truth", 1), "BROKEN");
-    json_decref(results);
-    own_bed_says("users have more than the limit");
-    own_bed_says("Verdicts: 1 BROKEN.");
+    program_exits(1, line);
+    program_expect("conditional", "truth", 1, "BROKEN");
+    program_says("users have more than the limit");
+    program_says("Verdicts: 1 BROKEN.");
 }
 
 static const char limitless[] =
@@ -166,26 +163,14 @@ static const char limitless[] =
     " FOR EACH ROW EXECUTE FUNCTION seckill.no_limit()";
 
 /* Nobody can break a limit that is not there. */
-static void a_limit_that_is_lost_is_no_run(void **state)
+TEST_WITH(a_limit_that_is_lost_is_no_run, program_one, forget_no_more)
 {
-    (void)state;
     char line[900];
-    own_bed_sql("seckill", limitless);
+    program_sql("seckill", limitless);
     against_the_server("--strategies conditional --stock 40 --users 41 --limit 1", line);
-    assert_int_equal(bed_run(bed, line), 2);
-    json_t *results = bed_results(bed);
-    assert_string_equal(bed_verdict(results, "conditional", "truth", 1), "no run");
-    json_decref(results);
-    own_bed_says("has a limit of 0 a user, and was put on sale with one of 1");
-}
-
-static int forget_no_more(void **state)
-{
-    own_bed_sql("seckill", "DROP TRIGGER IF EXISTS no_limit ON seckill.product;"
-                           "DROP FUNCTION IF EXISTS seckill.no_limit();"
-                           "DROP TRIGGER IF EXISTS forget_units ON seckill.purchase;"
-                           "DROP FUNCTION IF EXISTS seckill.forget_units()");
-    return own_bed_end(state);
+    program_exits(2, line);
+    program_expect("conditional", "truth", 1, "no run");
+    program_says("has a limit of 0 a user, and was put on sale with one of 1");
 }
 
 static int64_t audited(const json_t *results, size_t run, const char *name)
@@ -201,11 +186,11 @@ static void repeats_are_no_sales(const char *load)
     char line[256];
     snprintf(line, sizeof line, RUN "--instances 2 --keys 50%% --users 60 --limit 1 --stock 50 %s",
              load);
-    assert_int_equal(bed_run(bed, line), 0);
+    program_exits(0, line);
     struct witness_holdings holdings = holdings_by_rows();
     assert_int_equal(holdings.orders, 50);
     assert_int_equal(holdings.buyers, 50);
-    json_t *results = bed_results(bed);
+    json_t *results = program_results();
     size_t count = json_array_size(json_object_get(results, "runs"));
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(audited(results, i, "duplicate_orders"), 0);
@@ -215,18 +200,16 @@ static void repeats_are_no_sales(const char *load)
         assert_true(figure(results, i, "repeats") > 0);
     }
     json_decref(results);
-    own_bed_file_says("results.json", "\"keys\": \"50%\"");
+    program_file_says("results.json", "\"keys\": \"50%\"");
 }
 
-static void repeats_are_no_sales_under_wrk(void **state)
+TEST(repeats_are_no_sales_under_wrk)
 {
-    (void)state;
     repeats_are_no_sales("--strategies conditional,batch,redis-stock");
 }
 
-static void repeats_are_no_sales_at_a_rate(void **state)
+TEST(repeats_are_no_sales_at_a_rate)
 {
-    (void)state;
     repeats_are_no_sales("--strategies redis-stock --rate 600 --max-lag-ms 60000");
 }
 
@@ -236,27 +219,26 @@ static const char key_losing[] =
     "CREATE TRIGGER lose_key BEFORE INSERT ON seckill.orders"
     " FOR EACH ROW EXECUTE FUNCTION seckill.lose_key()";
 
-/* Each repeat is a sale of its own then, and no row says that it is a repeat. */
-static void lost_keys_are_found(void **state)
-{
-    (void)state;
-    char line[900];
-    own_bed_sql("seckill", key_losing);
-    against_the_server("--strategies conditional --keys 50% --stock 40", line);
-    assert_int_equal(bed_run(bed, line), 1);
-    json_t *results = bed_results(bed);
-    assert_string_equal(bed_verdict(results, "conditional", "truth", 1), "BROKEN");
-    assert_int_equal(audited(results, 1, "unrepeatable"), 40);
-    json_decref(results);
-    own_bed_says("orders have no key in their row, or their key repeated was not answered");
-}
-
 static int lose_no_more(void **state)
 {
-    own_bed_sql("seckill", "DROP TRIGGER IF EXISTS lose_key ON seckill.orders;"
+    program_sql("seckill", "DROP TRIGGER IF EXISTS lose_key ON seckill.orders;"
                            "DROP FUNCTION IF EXISTS seckill.lose_key();"
                            "DROP SCHEMA IF EXISTS altered CASCADE");
-    return own_bed_end(state);
+    return program_end(state);
+}
+
+/* Each repeat is a sale of its own then, and no row says that it is a repeat. */
+TEST_WITH(lost_keys_are_found, program_one, lose_no_more)
+{
+    char line[900];
+    program_sql("seckill", key_losing);
+    against_the_server("--strategies conditional --keys 50% --stock 40", line);
+    program_exits(1, line);
+    json_t *results = program_results();
+    program_expect("conditional", "truth", 1, "BROKEN");
+    assert_int_equal(audited(results, 1, "unrepeatable"), 40);
+    json_decref(results);
+    program_says("orders have no key in their row, or their key repeated was not answered");
 }
 
 static int64_t unrepeatable(const char *schema, const char *path, struct error *error)
@@ -264,31 +246,30 @@ static int64_t unrepeatable(const char *schema, const char *path, struct error *
     const struct phase_plan plan = {.first_product = FIRST, .products = 1, .headers = ""};
     struct books audit = {.products = 1};
     struct fleet fleet;
-    bed_open_fleet(bed, &fleet);
+    program_open_fleet(program, &fleet);
     witness_destroy(fleet.witness);
-    fleet.witness = witness_create(bed_database(), schema, error);
+    fleet.witness = witness_create(program_database(), schema, error);
     assert_non_null(fleet.witness);
     bool asked = repeats_check(&fleet, &plan, path, &audit, error);
-    bed_close_fleet(&fleet);
+    program_close_fleet(&fleet);
     return asked ? audit.unrepeatable : -1;
 }
 
 /* The witness's rows are altered, so that each of the server's answers is another order than
  * theirs: 7 have another id, and two no key. */
-static void another_order_is_no_answer(void **state)
+TEST_WITH(another_order_is_no_answer, program_one, lose_no_more)
 {
-    (void)state;
     static const char by_conditional[] = "/orders?strategy=conditional";
     struct error error = {.text = ""};
     char line[900];
     against_the_server("--strategies conditional --keys 0% --stock 9", line);
-    assert_int_equal(bed_run(bed, line), 0);
+    program_exits(0, line);
     assert_int_equal(unrepeatable("seckill", by_conditional, &error), 0);
-    own_bed_sql("seckill",
+    program_sql("seckill",
                 "CREATE SCHEMA altered; CREATE TABLE altered.product AS TABLE seckill.product;"
                 "CREATE TABLE altered.orders AS TABLE seckill.orders");
     assert_int_equal(unrepeatable("altered", by_conditional, &error), 0);
-    own_bed_sql("seckill",
+    program_sql("seckill",
                 "UPDATE altered.orders SET idempotency_key = NULL WHERE id IN"
                 "  (SELECT o.id FROM altered.orders o JOIN altered.product p"
                 "   ON p.id = o.product_id AND p.epoch = o.epoch WHERE p.id = 1000001 LIMIT 2);"
@@ -298,24 +279,4 @@ static void another_order_is_no_answer(void **state)
     assert_non_null(strstr(error.text, "503 strategy_unavailable, though nothing is under way"));
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, own_bed_alone, own_bed_end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(a_header_is_sent_by_wrk),
-        CASE(a_header_is_sent_at_a_rate),
-        CASE(a_limit_is_kept_under_wrk),
-        CASE(a_limit_is_kept_at_a_rate),
-        CASE(each_product_of_a_spread_has_the_limit),
-        CASE(a_bell_has_the_limit),
-        cmocka_unit_test_setup_teardown(a_broken_limit_is_found, own_bed_one, forget_no_more),
-        cmocka_unit_test_setup_teardown(a_limit_that_is_lost_is_no_run, own_bed_one,
-                                        forget_no_more),
-        CASE(repeats_are_no_sales_under_wrk),
-        CASE(repeats_are_no_sales_at_a_rate),
-        cmocka_unit_test_setup_teardown(lost_keys_are_found, own_bed_one, lose_no_more),
-        cmocka_unit_test_setup_teardown(another_order_is_no_answer, own_bed_one, lose_no_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(program_alone, program_end)

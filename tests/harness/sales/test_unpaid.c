@@ -4,12 +4,12 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define UNPAID "run --scenario unpaid --server-binary " SERVER " --connections 24 --stock 200 "
+#define UNPAID "run --scenario unpaid --connections 24 --stock 200 "
 
 /* The run of results.json; the others are of other strategies. */
 static json_t *run_of(const json_t *results, const char *strategy)
@@ -28,7 +28,7 @@ static json_t *run_of(const json_t *results, const char *strategy)
 /* What the terminal said is in the files, and the page is made of them. */
 static void the_files_say_it(const char *strategy, const char *verdict)
 {
-    json_t *results = bed_results(bed);
+    json_t *results = program_results();
     const json_t *run = run_of(results, strategy);
     json_t *figures = json_object_get(run, "unpaid");
     const char *name;
@@ -44,75 +44,58 @@ static void the_files_say_it(const char *strategy, const char *verdict)
     assert_true(json_integer_value(json_object_get(figures, "looks")) > 0);
     snprintf(row, sizeof row, "%s,,%d,unpaid,truth,1,24,", strategy,
              (int)json_integer_value(json_object_get(run, "instances")));
-    own_bed_file_says("results.csv", row);
-    own_bed_file_says("report.html", "Orders that have yet to be paid");
-    own_bed_file_says("report.html", strategy);
-    own_bed_file_says("report.html", verdict);
+    program_file_says("results.csv", row);
+    program_file_says("report.html", "Orders that have yet to be paid");
+    program_file_says("report.html", strategy);
+    program_file_says("report.html", verdict);
     json_decref(results);
 }
 
-static void the_books_agree_at_every_moment(void **state)
+TEST(the_books_agree_at_every_moment)
 {
-    (void)state;
-    assert_int_equal(
-        bed_run(bed, UNPAID "--instances 2 --duration 6s --strategies conditional,redis-stock"), 0);
-    own_bed_says("conditional            2");
-    own_bed_says("redis-stock            2");
-    own_bed_says("  kept\n");
-    assert_null(strstr(bed->output, "  ! "));
-    assert_null(strstr(bed->output, "proved nothing"));
-    own_bed_says("/report.html\n");
+    program_exits(0, UNPAID "--instances 2 --duration 6s --strategies conditional,redis-stock");
+    program_says("conditional            2");
+    program_says("redis-stock            2");
+    program_says("  kept\n");
+    assert_null(strstr(program->output, "  ! "));
+    assert_null(strstr(program->output, "proved nothing"));
+    program_says("/report.html\n");
     the_files_say_it("conditional", "kept");
     the_files_say_it("redis-stock", "kept");
 }
 
-static void none_is_seen_through(void **state)
+TEST(none_is_seen_through)
 {
-    (void)state;
-    assert_int_equal(
-        bed_run(bed, UNPAID "--instances 2 --duration 4s --work-ms 5 --strategies none"), 0);
-    own_bed_says("  unsafe, as stated\n");
+    program_exits(0, UNPAID "--instances 2 --duration 4s --work-ms 5 --strategies none");
+    program_says("  unsafe, as stated\n");
 }
 
 /* Each hold that ends gives back one unit too many, as in a shop without a guard. */
-static void a_unit_that_comes_back_twice_is_found(void **state)
+TEST(a_unit_that_comes_back_twice_is_found)
 {
-    (void)state;
-    assert_true(bed_run(bed, UNPAID "--duration 1s --strategies conditional") != 1);
-    own_bed_sql(
+    assert_true(program_run(UNPAID "--duration 1s --strategies conditional") != 1);
+    program_sql(
         NULL,
         "CREATE FUNCTION twice() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
         "  UPDATE seckill.product SET stock = stock + 1 WHERE id = NEW.product_id; RETURN NEW;"
         " END $$;"
         "CREATE TRIGGER twice AFTER UPDATE ON seckill.orders FOR EACH ROW"
         " WHEN (OLD.status = 4 AND NEW.status = 5) EXECUTE FUNCTION twice()");
-    int status = bed_run(bed, UNPAID "--duration 4s --strategies conditional");
-    own_bed_sql(NULL, "DROP TRIGGER twice ON seckill.orders; DROP FUNCTION twice()");
+    int status = program_run(UNPAID "--duration 4s --strategies conditional");
+    program_sql(NULL, "DROP TRIGGER twice ON seckill.orders; DROP FUNCTION twice()");
     assert_int_equal(status, 1);
-    own_bed_says("  BROKEN\n");
-    own_bed_says("lost updates ");
+    program_says("  BROKEN\n");
+    program_says("lost updates ");
     the_files_say_it("conditional", "BROKEN");
-    own_bed_file_says("report.html", "lost updates ");
+    program_file_says("report.html", "lost updates ");
 }
 
-static void what_it_cannot_show_is_refused(void **state)
+TEST(what_it_cannot_show_is_refused)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, UNPAID "--strategies conditionl"), 2);
-    own_bed_says("the servers have no 'conditionl'");
-    assert_int_equal(bed_run(bed, "run --scenario unpaid --format json"), 2);
-    own_bed_says("--scenario unpaid");
+    program_exits(2, UNPAID "--strategies conditionl");
+    program_says("the servers have no 'conditionl'");
+    program_exits(2, "run --scenario unpaid --format json");
+    program_says("--scenario unpaid");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_books_agree_at_every_moment, own_bed_alone,
-                                        own_bed_end),
-        cmocka_unit_test_setup_teardown(none_is_seen_through, own_bed_alone, own_bed_end),
-        cmocka_unit_test_setup_teardown(a_unit_that_comes_back_twice_is_found, own_bed_alone,
-                                        own_bed_end),
-        cmocka_unit_test_setup_teardown(what_it_cannot_show_is_refused, own_bed_alone, own_bed_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(program_alone, program_end)

@@ -11,8 +11,10 @@ struct hand_shop shop;
 int hand_shop_begin(void **state)
 {
     (void)state;
-    shop = (struct hand_shop){.target = {.stock = 2, .limit = 1}, .books = {.has_rows = true}};
-    for (size_t i = 0; i < SHOP_CLAIMS; i++)
+    shop = (struct hand_shop){.ledger = {.shop = strdup("ours"), .books = {.has_orders = true}}};
+    assert_true(ledger_add_product(&shop.ledger, &(struct ledger_product){.id = 7}));
+    hand_shop_sells(2, 1);
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
         shop.target.claims[i] = true;
     return 0;
 }
@@ -20,9 +22,14 @@ int hand_shop_begin(void **state)
 int hand_shop_end(void **state)
 {
     (void)state;
-    history_fini(&shop.history);
-    shop_books_fini(&shop.books);
+    ledger_fini(&shop.ledger);
     return 0;
+}
+
+void hand_shop_sells(int64_t stock, int64_t limit)
+{
+    shop.target.stock = shop.ledger.products[0].stock = stock;
+    shop.target.limit = shop.ledger.products[0].limit = limit;
 }
 
 static char *copy_text(const char *text)
@@ -32,54 +39,54 @@ static char *copy_text(const char *text)
     return copy;
 }
 
-static struct shop_purchase *add(const char *user, const char *key, enum shop_meaning meaning,
-                                 const char *order)
+static struct ledger_op *add(const char *user, const char *key, enum shop_meaning meaning,
+                             const char *order)
 {
-    char *kept = copy_text(key);
-    struct shop_purchase *one = history_add(&shop.history);
+    int64_t number = (int64_t)shop.ledger.ops_count + 1;
+    struct ledger_op op = {.number = number,
+                           .kind = LEDGER_BUY,
+                           .user = copy_text(user),
+                           .start_us = 10 * number,
+                           .end_us = 10 * number + 5,
+                           .key = copy_text(key),
+                           .order = copy_text(order)};
+    ledger_op_means(&op, meaning);
+    struct ledger_op *one = ledger_add_op(&shop.ledger, &op);
     assert_non_null(one);
-    int64_t start_us = 10 * (int64_t)shop.history.count;
-    *one = (struct shop_purchase){.user = copy_text(user),
-                                  .start_us = start_us,
-                                  .end_us = start_us + 5,
-                                  .key = kept,
-                                  .asked = true,
-                                  .first = meaning,
-                                  .last = meaning,
-                                  .order = copy_text(order)};
     return one;
 }
 
-struct shop_purchase *hand_shop_told(const char *user, enum shop_meaning meaning, const char *order)
+struct ledger_op *hand_shop_told(const char *user, enum shop_meaning meaning, const char *order)
 {
     char key[64];
-    snprintf(key, sizeof key, "%s-%zu", user, shop.history.count);
+    snprintf(key, sizeof key, "%s-%zu", user, shop.ledger.ops_count);
     return add(user, key, meaning, order);
 }
 
-struct shop_purchase *hand_shop_repeat(const char *user, enum shop_meaning meaning,
-                                       const char *order)
+struct ledger_op *hand_shop_repeat(const char *user, enum shop_meaning meaning, const char *order)
 {
     const char *key = NULL;
-    for (size_t i = 0; i < shop.history.count; i++) {
-        if (strcmp(shop.history.items[i].user, user) == 0)
-            key = shop.history.items[i].key;
+    for (size_t i = 0; i < shop.ledger.ops_count; i++) {
+        if (strcmp(shop.ledger.ops[i].user, user) == 0)
+            key = shop.ledger.ops[i].key;
     }
     assert_non_null(key);
-    struct shop_purchase *one = add(user, key, meaning, order);
+    struct ledger_op *one = add(user, key, meaning, order);
     one->repeat = true;
     return one;
 }
 
 void hand_shop_row(const char *id, const char *user, int64_t units)
 {
-    struct shop_row *row = shop_books_add(&shop.books);
+    struct row_order *row = rows_add_order(&shop.ledger.books);
     assert_non_null(row);
-    *row = (struct shop_row){copy_text(id), copy_text(user), units};
+    row->id = copy_text(id);
+    row->user = copy_text(user);
+    row->quantity = units;
 }
 
 void hand_shop_left(int64_t left)
 {
-    shop.books.has_left = true;
-    shop.books.left = left;
+    shop.ledger.books.has_left = true;
+    shop.ledger.books.left = left;
 }

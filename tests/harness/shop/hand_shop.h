@@ -1,13 +1,12 @@
-/* A shop's history and books by hand: a line a purchase, a line an order. */
+/* A shop's ledger by hand: a line a purchase, a line an order. */
 #ifndef SECKILL_TESTS_HARNESS_SHOP_HAND_SHOP_H
 #define SECKILL_TESTS_HARNESS_SHOP_HAND_SHOP_H
 
-#include "loadtest/shop/claims/claims.h"
+#include "loadtest/shop/sale/sale.h"
 
 struct hand_shop {
     struct target target; /* its texts are borrowed: no target_fini */
-    struct shop_history history;
-    struct shop_books books;
+    struct ledger ledger;
 };
 
 extern struct hand_shop shop; /* the running test's */
@@ -18,12 +17,11 @@ int hand_shop_end(void **state);
 
 /* `order` may be NULL. The key is the user's own with a number behind it; a repeat has that of the
  * same user's last purchase. */
-struct shop_purchase *hand_shop_told(const char *user, enum shop_meaning meaning,
-                                     const char *order);
-struct shop_purchase *hand_shop_repeat(const char *user, enum shop_meaning meaning,
-                                       const char *order);
+struct ledger_op *hand_shop_told(const char *user, enum shop_meaning meaning, const char *order);
+struct ledger_op *hand_shop_repeat(const char *user, enum shop_meaning meaning, const char *order);
 /* Either may be NULL. */
 void hand_shop_row(const char *id, const char *user, int64_t units);
 void hand_shop_left(int64_t left);
+void hand_shop_sells(int64_t stock, int64_t limit);
 
 #endif

@@ -2,7 +2,7 @@
  * output, in results.json and in the JUnit file, though every claim is kept; what a shop's books do
  * not say is no measure there, and that is said before the shop is asked for anything. */
 #include "lib/t.h"
-#include "shop_bed.h"
+#include "own_shop.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,98 +12,98 @@ static int gated(const char *fail_if)
 {
     char arguments[600];
     snprintf(arguments, sizeof arguments, "--fail-if %s --junit %s/junit.xml", fail_if,
-             bed->folder);
-    return shop_bed_run(arguments);
+             program->folder);
+    return own_shop_run(arguments);
 }
 
 static void expect_status(int status, int wanted)
 {
     if (status != wanted)
-        fail_msg("exit status %d instead of %d: %s", status, wanted, bed->output);
+        fail_msg("exit status %d instead of %d: %s", status, wanted, program->output);
 }
 
 static void one_that_holds_is_0(void **state)
 {
     (void)state;
-    shop_bed_write(SHOP_BED_AUDIT);
+    own_shop_write(OWN_SHOP_AUDIT);
     expect_status(gated("orders<80,committed<20,committed>20,max>1000s"), 0);
-    own_bed_says("Thresholds (--fail-if)\n  no threshold failed\n");
-    own_bed_file_says("junit.xml", "<testcase classname=\"our shop\" name=\"never_oversold\"");
-    own_bed_file_says("junit.xml", "<testcase classname=\"our shop\" name=\"verdict\"");
-    own_bed_file_says("junit.xml", "<system-out>committed&lt;20: 20 orders</system-out>");
-    own_bed_file_says("junit.xml", "failures=\"0\" errors=\"0\"");
+    program_says("Thresholds (--fail-if)\n  no threshold failed\n");
+    program_file_says("junit.xml", "<testcase classname=\"our shop\" name=\"never_oversold\"");
+    program_file_says("junit.xml", "<testcase classname=\"our shop\" name=\"verdict\"");
+    program_file_says("junit.xml", "<system-out>committed&lt;20: 20 orders</system-out>");
+    program_file_says("junit.xml", "failures=\"0\" errors=\"0\"");
 }
 
 static void one_that_cannot_hold_is_1_and_is_named(void **state)
 {
     (void)state;
-    shop_bed_write(SHOP_BED_AUDIT);
+    own_shop_write(OWN_SHOP_AUDIT);
     expect_status(gated("committed<21,orders<80"), 1);
-    own_bed_says("kept: ");
-    own_bed_says("Thresholds (--fail-if)\n  committed<21: 20 orders, 1 orders less\n");
-    own_bed_file_says("results.json", "\"threshold\": \"committed<21\"");
-    own_bed_file_says(
+    program_says("kept: ");
+    program_says("Thresholds (--fail-if)\n  committed<21: 20 orders, 1 orders less\n");
+    program_file_says("results.json", "\"threshold\": \"committed<21\"");
+    program_file_says(
         "junit.xml",
         "name=\"committed&lt;21\" time=\"0.000\"><failure message=\"committed&lt;21: 20 "
         "orders, 1 orders less\" type=\"threshold\">");
-    own_bed_file_says("junit.xml", "failures=\"1\" errors=\"0\"");
+    program_file_says("junit.xml", "failures=\"1\" errors=\"0\"");
 }
 
 /* The shop is not asked: no ledger was begun. The other measures are there without these books. */
 static void what_the_books_do_not_say_is_no_measure(void **state)
 {
     (void)state;
-    shop_bed_write("  stock: {sql: 'SELECT stock FROM seckill.product WHERE id = {product}'}\n");
+    own_shop_write("  stock: {sql: 'SELECT stock FROM seckill.product WHERE id = {product}'}\n");
     expect_status(gated("p99>1s,committed<1"), 2);
-    own_bed_says("--fail-if: committed is not measured here: the target's audit names no orders; "
+    program_says("--fail-if: committed is not measured here: the target's audit names no orders; "
                  "there are p50, p90, p99, max, orders, accepted, refused and failed");
-    own_bed_file_says("junit.xml", "<error message=\"--fail-if: committed is not measured here");
-    assert_int_equal(access(shop_bed_path("ledger.jsonl"), F_OK), -1);
+    program_file_says("junit.xml", "<error message=\"--fail-if: committed is not measured here");
+    assert_int_equal(access(own_shop_path("ledger.jsonl"), F_OK), -1);
     expect_status(gated("p99>1000s,orders<80"), 0);
 }
 
 static void what_is_wrong_is_said_before_the_load(void **state)
 {
     (void)state;
-    shop_bed_write("");
-    expect_status(shop_bed_run("--fail-if p99>250"), 2);
-    own_bed_says("--fail-if: character 8: p99 is a time");
-    expect_status(shop_bed_run("--junit /nowhere/junit.xml"), 2);
-    own_bed_says("--junit: cannot write /nowhere/junit.xml");
+    own_shop_write("");
+    expect_status(own_shop_run("--fail-if p99>250"), 2);
+    program_says("--fail-if: character 8: p99 is a time");
+    expect_status(own_shop_run("--junit /nowhere/junit.xml"), 2);
+    program_says("--junit: cannot write /nowhere/junit.xml");
 }
 
 /* Nobody is never late: what is sold is judged, and no time and no threshold is. */
 static void a_late_load_is_judged_by_no_threshold(void **state)
 {
     (void)state;
-    shop_bed_write(SHOP_BED_AUDIT);
+    own_shop_write(OWN_SHOP_AUDIT);
     char arguments[200];
     snprintf(arguments, sizeof arguments,
              "shop %s/shop.yaml --rate 200 --duration 1s --max-lag-ms 0 --fail-if p99>0ms",
-             bed->folder);
-    expect_status(bed_run(bed, arguments), 2);
-    own_bed_says("INVALID: the generator could not keep up");
-    own_bed_says(" a second; so the times are its own");
-    if (strstr(bed->output, "p99>0ms:"))
-        fail_msg("%s", bed->output);
+             program->folder);
+    expect_status(program_run(arguments), 2);
+    program_says("INVALID: the generator could not keep up");
+    program_says(" a second; so the times are its own");
+    if (strstr(program->output, "p99>0ms:"))
+        fail_msg("%s", program->output);
 }
 
 /* Nothing was sold: no threshold makes that a pass, and one that failed is said all the same. */
 static void a_shop_that_is_not_there_passes_nothing(void **state)
 {
     (void)state;
-    shop_bed_write("");
+    own_shop_write("");
     expect_status(gated("orders<1"), 2);
-    own_bed_says("INVALID: ");
-    own_bed_file_says("junit.xml", "name=\"verdict\"");
-    own_bed_file_says("junit.xml", "type=\"INVALID\"");
-    own_bed_file_says("junit.xml", "failures=\"0\" errors=\"1\"");
+    program_says("INVALID: ");
+    program_file_says("junit.xml", "name=\"verdict\"");
+    program_file_says("junit.xml", "type=\"INVALID\"");
+    program_file_says("junit.xml", "failures=\"0\" errors=\"1\"");
     expect_status(gated("failed>99%"), 1);
-    own_bed_says("failed>99%: 100.0 %, 1.000 % more");
+    program_says("failed>99%: 100.0 %, 1.000 % more");
 }
 
-#define ONE(name)   cmocka_unit_test_setup_teardown(name, own_bed_one, own_bed_end)
-#define ALONE(name) cmocka_unit_test_setup_teardown(name, own_bed_alone, own_bed_end)
+#define ONE(name)   cmocka_unit_test_setup_teardown(name, program_one, program_end)
+#define ALONE(name) cmocka_unit_test_setup_teardown(name, program_alone, program_end)
 
 int main(void)
 {

@@ -1,5 +1,5 @@
 /* What an answer means: the first rule that matches, by status, by JSON pointer, by text. */
-#include "loadtest/shop/claims/meaning.h"
+#include "loadtest/shop/load/meaning.h"
 
 #include "lib/t.h"
 

@@ -43,16 +43,16 @@ static void a_target_is_enough(void **state)
     takes("shop out/shop.yaml");
     assert_int_equal(options.shared.words.count, 1);
     assert_string_equal(options.shared.words.items[0], "out/shop.yaml");
-    assert_int_equal(options.connections, 64);
+    assert_int_equal(options.shared.connections, 64);
     assert_int_equal(options.buyers, 0);
-    assert_int_equal(options.rate_per_s, 0);
+    assert_int_equal(options.shared.rate_per_s, 0);
     assert_int_equal(options.timeout_s, 30);
     assert_int_equal(options.shared.seed, 1);
     assert_string_equal(options.ca_file, "");
     assert_string_equal(options.judge, "");
     assert_string_equal(options.shared.out, "");
-    assert_string_equal(options.fail_if, "");
-    assert_string_equal(options.junit, "");
+    assert_string_equal(options.shared.fail_if, "");
+    assert_string_equal(options.shared.junit, "");
 }
 
 static void a_closed_loop_is_read(void **state)
@@ -60,7 +60,7 @@ static void a_closed_loop_is_read(void **state)
     (void)state;
     takes("shop a --buyers 9 --connections 3 --timeout 1m --ca-file c.pem --seed 4");
     assert_int_equal(options.buyers, 9);
-    assert_int_equal(options.connections, 3);
+    assert_int_equal(options.shared.connections, 3);
     assert_int_equal(options.timeout_s, 60);
     assert_string_equal(options.ca_file, "c.pem");
     assert_int_equal(options.shared.seed, 4);
@@ -70,12 +70,12 @@ static void an_open_loop_is_read(void **state)
 {
     (void)state;
     takes("shop a --rate 5 --duration 2m --arrivals constant");
-    assert_int_equal(options.rate_per_s, 5);
-    assert_int_equal(options.duration_s, 120);
-    assert_int_equal(options.arrivals, ARRIVALS_CONSTANT);
+    assert_int_equal(options.shared.rate_per_s, 5);
+    assert_int_equal(options.shared.duration_s, 120);
+    assert_int_equal(options.shared.arrivals, ARRIVALS_CONSTANT);
     takes("shop a --rate 5");
-    assert_int_equal(options.duration_s, 10);
-    assert_int_equal(options.arrivals, ARRIVALS_POISSON);
+    assert_int_equal(options.shared.duration_s, 10);
+    assert_int_equal(options.shared.arrivals, ARRIVALS_POISSON);
 }
 
 static void a_ledger_to_judge_is_read(void **state)
@@ -86,8 +86,8 @@ static void a_ledger_to_judge_is_read(void **state)
     takes("shop a --out c --judge=b --fail-if p99>1s --junit d");
     assert_string_equal(options.judge, "b");
     assert_string_equal(options.shared.out, "c");
-    assert_string_equal(options.fail_if, "p99>1s");
-    assert_string_equal(options.junit, "d");
+    assert_string_equal(options.shared.fail_if, "p99>1s");
+    assert_string_equal(options.shared.junit, "d");
 }
 
 #define SENDS_NOTHING                                                                              \

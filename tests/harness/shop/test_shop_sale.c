@@ -3,7 +3,7 @@
  * claim, one that does not is BROKEN; steps before a purchase, orders that are accepted first,
  * bodies in chunks; and what the books cannot say.
  */
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 #include "lib/t.h"
 #include "loadtest/shop/audit/audit.h"
 #include "loadtest/shop/sale/sale.h"
@@ -29,7 +29,8 @@ static const char *text(const char *one, const char *other)
 static struct target target;
 static struct shop_rule rules[8], poll_rules[4], step_rules[1];
 static struct shop_request steps[1];
-static struct shop_pair takes[1], headers[1];
+static struct shop_take takes[1];
+static struct shop_pair headers[1];
 static struct sale sale;
 
 static void add_rule(enum shop_meaning meaning, int status, const char *pointer, const char *equals)
@@ -45,11 +46,11 @@ static void add_rule(enum shop_meaning meaning, int status, const char *pointer,
 /* Our server as a target: so many units, one a user, 40 users, every second purchase twice. */
 static void describe(const char *strategy)
 {
-    const char *url = bed->count ? bed->servers[0].url : "http://127.0.0.1:1";
+    const char *url = program->count ? program->servers[0].url : "http://127.0.0.1:1";
     used = 0;
     target = (struct target){.path = "by hand",
                              .name = "our own shop",
-                             .database = bed_database(),
+                             .database = program_database(),
                              .product = PRODUCT,
                              .stock = STOCK,
                              .limit = 1,
@@ -79,14 +80,14 @@ static void describe(const char *strategy)
     target.orders.sql = "SELECT o.id, user_id, quantity FROM seckill.orders o "
                         "JOIN seckill.product p ON p.id = product_id AND p.epoch = o.epoch "
                         "WHERE p.id = {product} AND status = 1";
-    for (size_t i = 0; i < SHOP_CLAIMS; i++)
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
         target.claims[i] = true;
 }
 
 static struct sale_plan plan_of(void)
 {
     return (struct sale_plan){.target = &target,
-                              .folder = bed->folder,
+                              .folder = program->folder,
                               .call = {t_patience_us() / 1000, ""},
                               .connections = 32,
                               .buyers = 160,
@@ -104,10 +105,11 @@ static void hold_sale(void)
 
 static void print_claims(void)
 {
-    for (size_t i = 0; i < SHOP_CLAIMS; i++)
-        print_message("%zu %s: %s\n", i, claim_result_name(sale.judgement.claims[i].result),
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
+        print_message("%s %s: %s\n", claim_name((enum finding_kind)i),
+                      claim_result_name(sale.judgement.claims[i].result),
                       sale.judgement.claims[i].text);
-    print_message("%s; first failure: %s\n", sale.judgement.why, sale.sent.first_failure);
+    print_message("%s; first failure: %s\n", sale.judgement.why, sale.ledger.load.first_failure);
 }
 
 static void expect_verdict(enum shop_verdict verdict)
@@ -122,8 +124,8 @@ static void expect_verdict(enum shop_verdict verdict)
 static size_t count_ended(enum shop_meaning meaning)
 {
     size_t count = 0;
-    for (size_t i = 0; i < sale.history.count; i++)
-        count += sale.history.items[i].last == meaning;
+    for (size_t i = 0; i < sale.ledger.ops_count; i++)
+        count += sale.ledger.ops[i].last == meaning;
     return count;
 }
 
@@ -133,15 +135,15 @@ static void test_a_shop_that_protects_its_stock_keeps_every_claim(void **state)
     describe("conditional");
     hold_sale();
     expect_verdict(SHOP_VERDICT_KEPT);
-    for (size_t i = 0; i < SHOP_CLAIMS; i++) {
-        if (sale.judgement.claims[i].result != CLAIM_KEPT) {
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
+        if (*claim_name((enum finding_kind)i) && sale.judgement.claims[i].result != CLAIM_KEPT) {
             print_claims();
             fail_msg("claim %zu is not kept", i);
         }
     }
-    assert_true(sale.history.count > 160);
-    assert_int_equal(sale.books.count, STOCK);
-    assert_int_equal(sale.books.left, 0);
+    assert_true(sale.ledger.ops_count > 160);
+    assert_int_equal(sale.ledger.books.orders_count, STOCK);
+    assert_int_equal(sale.ledger.books.left, 0);
 }
 
 /* A race, made wide: whoever reads the stock writes it 20 ms later. It is run again when nobody
@@ -150,29 +152,30 @@ static void test_a_shop_without_protection_is_broken(void **state)
 {
     (void)state;
     struct error error = {.text = ""};
-    bed->options.work_ms = 20;
-    if (!instance_start_all(bed->servers, 1, &bed->options, SERVER, bed->folder, &error))
+    program->options.work_ms = 20;
+    if (!instance_start_all(program->servers, 1, &program->options, SERVER, program->folder,
+                            &error))
         fail_msg("%s", error.text);
-    bed->count = 1;
+    program->count = 1;
     describe("none");
     for (int i = 0; i < 20; i++) {
         hold_sale();
-        if (sale.judgement.claims[SHOP_NEVER_OVERSOLD].result == CLAIM_BROKEN)
+        if (sale.judgement.claims[FINDING_OVERSOLD].result == CLAIM_BROKEN)
             break;
     }
     expect_verdict(SHOP_VERDICT_BROKEN);
-    assert_int_equal(sale.judgement.claims[SHOP_NEVER_OVERSOLD].result, CLAIM_BROKEN);
-    assert_non_null(strstr(sale.judgement.claims[SHOP_NEVER_OVERSOLD].text, "20 were on sale"));
-    assert_int_equal(sale.judgement.claims[SHOP_CONSERVED].result, CLAIM_BROKEN);
+    assert_int_equal(sale.judgement.claims[FINDING_OVERSOLD].result, CLAIM_BROKEN);
+    assert_non_null(strstr(sale.judgement.claims[FINDING_OVERSOLD].text, "20 were on sale"));
+    assert_int_equal(sale.judgement.claims[FINDING_CONSERVATION].result, CLAIM_BROKEN);
 }
 
 static void test_a_step_before_the_purchase(void **state)
 {
     (void)state;
     describe("conditional");
-    takes[0] = (struct shop_pair){"token", "/id"};
+    takes[0] = (struct shop_take){"token", SHOP_BODY, "/id"};
     steps[0] = (struct shop_request){.method = "GET",
-                                     .url = text(bed->servers[0].url, "/products/{product}"),
+                                     .url = text(program->servers[0].url, "/products/{product}"),
                                      .takes = takes,
                                      .take_count = 1};
     target.steps = steps;
@@ -192,34 +195,34 @@ static void test_a_step_that_says_sold_out(void **state)
     step_rules[0] =
         (struct shop_rule){.meaning = SHOP_SOLD_OUT, .pointer = "/stock", .equals = "0"};
     steps[0] = (struct shop_request){.method = "GET",
-                                     .url = text(bed->servers[0].url, "/products/{product}"),
+                                     .url = text(program->servers[0].url, "/products/{product}"),
                                      .rules = step_rules,
                                      .rule_count = 1};
     target.steps = steps;
     target.step_count = 1;
     hold_sale();
     expect_verdict(SHOP_VERDICT_KEPT);
-    assert_int_equal(sale.judgement.claims[SHOP_NOTHING_LEFT].result, CLAIM_KEPT);
-    for (size_t i = 0; i < sale.history.count; i++)
-        before += !sale.history.items[i].asked && sale.history.items[i].last == SHOP_SOLD_OUT;
+    assert_int_equal(sale.judgement.claims[FINDING_UNDERSOLD].result, CLAIM_KEPT);
+    for (size_t i = 0; i < sale.ledger.ops_count; i++)
+        before += sale.ledger.ops[i].unasked && sale.ledger.ops[i].last == SHOP_SOLD_OUT;
     assert_true(before > 0);
-    assert_int_equal(sale.sent.failures, 0);
+    assert_int_equal(sale.ledger.load.failures, 0);
 }
 
 static void test_a_step_that_fails_asks_for_nothing(void **state)
 {
     (void)state;
     describe("conditional");
-    steps[0] =
-        (struct shop_request){.method = "GET", .url = text(bed->servers[0].url, "/products/none")};
+    steps[0] = (struct shop_request){.method = "GET",
+                                     .url = text(program->servers[0].url, "/products/none")};
     target.steps = steps;
     target.step_count = 1;
     hold_sale();
     expect_verdict(SHOP_VERDICT_INVALID);
     assert_string_equal(sale.judgement.why, "nothing was sold, so nothing was shown");
-    assert_int_equal(sale.sent.failures, 160);
-    assert_non_null(strstr(sale.sent.first_failure, "step 1"));
-    assert_false(sale.history.items[0].asked);
+    assert_int_equal(sale.ledger.load.failures, 160);
+    assert_non_null(strstr(sale.ledger.load.first_failure, "step 1"));
+    assert_true(sale.ledger.ops[0].unasked);
 }
 
 static void test_connections_that_close(void **state)
@@ -246,8 +249,8 @@ static void test_what_is_accepted_is_asked_for(void **state)
 {
     (void)state;
     describe("redis-stock");
-    target.poll =
-        (struct shop_request){.method = "GET", .url = text(bed->servers[0].url, "/orders/{order}")};
+    target.poll = (struct shop_request){.method = "GET",
+                                        .url = text(program->servers[0].url, "/orders/{order}")};
     poll_rules[0] =
         (struct shop_rule){.meaning = SHOP_SOLD, .pointer = "/status", .equals = "\"confirmed\""};
     poll_rules[1] =
@@ -275,8 +278,8 @@ static void test_an_open_loop(void **state)
     if (!sale_hold(&plan, &sale, &error))
         fail_msg("%s", error.text);
     /* And the two who ask for more than the limit. */
-    assert_true(sale.history.count >= 199 && sale.history.count <= 203);
-    assert_int_equal(sale.books.count, STOCK);
+    assert_true(sale.ledger.ops_count >= 199 && sale.ledger.ops_count <= 203);
+    assert_int_equal(sale.ledger.books.orders_count, STOCK);
 }
 
 static void test_a_shop_that_is_not_there_proves_nothing(void **state)
@@ -287,8 +290,8 @@ static void test_a_shop_that_is_not_there_proves_nothing(void **state)
     target.stock_left.sql = target.orders.sql = NULL;
     hold_sale();
     expect_verdict(SHOP_VERDICT_INVALID);
-    assert_int_equal(count_ended(SHOP_UNKNOWN), sale.history.count);
-    assert_true(sale.sent.failures >= 160);
+    assert_int_equal(count_ended(SHOP_UNKNOWN), sale.ledger.ops_count);
+    assert_true(sale.ledger.load.failures >= 160);
 }
 
 /* The sale before it was not put back. */
@@ -312,11 +315,11 @@ static void expect_refusal(const struct shop_query *orders, const struct shop_qu
                            const char *said)
 {
     struct error error = {.text = ""};
-    struct shop_books books;
+    struct rows books;
     target.orders = *orders;
     target.stock_left = *left;
     bool good = audit_read(&asker, &books, &error);
-    shop_books_fini(&books);
+    rows_fini(&books);
     assert_false(good);
     if (!strstr(error.text, said))
         fail_msg("%s", error.text);
@@ -327,7 +330,7 @@ static void test_books_that_cannot_be_read(void **state)
     (void)state;
     const struct shop_query none = {.sql = NULL};
     describe("conditional");
-    asker = (struct shop_asker){&target, text(bed->folder, "/shop.log"), 60000};
+    asker = (struct shop_asker){&target, text(program->folder, "/shop.log"), 60000};
     expect_refusal(&(struct shop_query){.sql = "SELECT nothing"}, &none, "orders: PostgreSQL:");
     expect_refusal(&(struct shop_query){.sql = "SELECT {user}"}, &none, "{product} and {stock}");
     expect_refusal(&(struct shop_query){.command = "echo why >&2; exit 3"}, &none,
@@ -356,17 +359,17 @@ static void test_books_in_another_encoding(void **state)
 {
     (void)state;
     struct error error = {.text = ""};
-    struct shop_books books;
+    struct rows books;
     describe("conditional");
-    asker = (struct shop_asker){&target, text(bed->folder, "/shop.log"), 60000};
-    target.database = text(bed_database(), " client_encoding=LATIN1");
+    asker = (struct shop_asker){&target, text(program->folder, "/shop.log"), 60000};
+    target.database = text(program_database(), " client_encoding=LATIN1");
     target.stock_left.sql = NULL;
     target.orders.sql = "SELECT 7, 'Jos' || chr(233), 2";
     if (!audit_read(&asker, &books, &error))
         fail_msg("%s", error.text);
-    assert_string_equal(books.rows[0].user, "Jos\xc3\xa9");
-    assert_int_equal(books.rows[0].units, 2);
-    shop_books_fini(&books);
+    assert_string_equal(books.orders[0].user, "Jos\xc3\xa9");
+    assert_int_equal(books.orders[0].quantity, 2);
+    rows_fini(&books);
     expect_refusal(&(struct shop_query){.sql = "SET client_encoding = LATIN1; "
                                                "SELECT 7, 'Jos' || chr(233), 2"},
                    &(struct shop_query){.sql = NULL}, "orders: row 1 is not text in UTF-8");
@@ -376,22 +379,22 @@ static void test_books_by_a_command(void **state)
 {
     (void)state;
     struct error error = {.text = ""};
-    struct shop_books books;
+    struct rows books;
     describe("conditional");
-    asker = (struct shop_asker){&target, text(bed->folder, "/shop.log"), 60000};
+    asker = (struct shop_asker){&target, text(program->folder, "/shop.log"), 60000};
     target.orders =
         (struct shop_query){.command = "echo aside >&2; echo '[[7, \"ann\"], [\"b\", 8, 2]]'"};
     target.stock_left = (struct shop_query){.command = "echo $STOCK"};
     if (!audit_read(&asker, &books, &error))
         fail_msg("%s", error.text);
     assert_int_equal(books.left, STOCK);
-    assert_int_equal(books.count, 2);
-    assert_string_equal(books.rows[0].id, "7");
-    assert_string_equal(books.rows[0].user, "ann");
-    assert_int_equal(books.rows[0].units, 1);
-    assert_string_equal(books.rows[1].user, "8");
-    assert_int_equal(books.rows[1].units, 2);
-    shop_books_fini(&books);
+    assert_int_equal(books.orders_count, 2);
+    assert_string_equal(books.orders[0].id, "7");
+    assert_string_equal(books.orders[0].user, "ann");
+    assert_int_equal(books.orders[0].quantity, 1);
+    assert_string_equal(books.orders[1].user, "8");
+    assert_int_equal(books.orders[1].quantity, 2);
+    rows_fini(&books);
 }
 
 static void test_a_shop_that_is_never_quiet(void **state)
@@ -399,7 +402,7 @@ static void test_a_shop_that_is_never_quiet(void **state)
     (void)state;
     struct error error = {.text = ""};
     describe("conditional");
-    asker = (struct shop_asker){&target, text(bed->folder, "/shop.log"), 60000};
+    asker = (struct shop_asker){&target, text(program->folder, "/shop.log"), 60000};
     target.quiet = (struct shop_query){.sql = "SELECT false"};
     target.quiet.within_us = 1000;
     assert_false(audit_wait_quiet(&asker, &error));
@@ -411,11 +414,11 @@ static void test_a_shop_that_is_never_quiet(void **state)
 static int end(void **state)
 {
     sale_fini(&sale);
-    return own_bed_end(state);
+    return program_end(state);
 }
 
-#define ONE(name)   cmocka_unit_test_setup_teardown(name, own_bed_one, end)
-#define ALONE(name) cmocka_unit_test_setup_teardown(name, own_bed_alone, end)
+#define ONE(name)   cmocka_unit_test_setup_teardown(name, program_one, end)
+#define ALONE(name) cmocka_unit_test_setup_teardown(name, program_alone, end)
 
 int main(void)
 {

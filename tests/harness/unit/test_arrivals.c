@@ -17,9 +17,8 @@ static struct arrivals_plan plan_of(enum arrivals_kind kind, double rate_per_s, 
                                   .parts_count = 1};
 }
 
-static void constant_arrivals_keep_their_distance(void **state)
+TEST(constant_arrivals_keep_their_distance)
 {
-    (void)state;
     struct arrivals_plan plan = plan_of(ARRIVALS_CONSTANT, 1000, 2);
     struct arrivals arrivals;
     int64_t count = 0;
@@ -32,9 +31,8 @@ static void constant_arrivals_keep_their_distance(void **state)
 }
 
 /* Exponential gaps: their mean is 1 / rate, and so is their standard deviation. */
-static void poisson_arrivals_have_mean_and_spread(void **state)
+TEST(poisson_arrivals_have_mean_and_spread)
 {
-    (void)state;
     struct arrivals_plan plan = plan_of(ARRIVALS_POISSON, 1000, 100);
     struct arrivals arrivals;
     double count = 0, squares = 0, before_us = 0;
@@ -51,9 +49,8 @@ static void poisson_arrivals_have_mean_and_spread(void **state)
     assert_true(ratio > 1.94 && ratio < 2.06);
 }
 
-static void a_seed_is_a_schedule(void **state)
+TEST(a_seed_is_a_schedule)
 {
-    (void)state;
     struct arrivals_plan plan = plan_of(ARRIVALS_POISSON, 1000, 1);
     struct arrivals_plan other = plan;
     struct arrivals a, b, c;
@@ -72,9 +69,8 @@ static void a_seed_is_a_schedule(void **state)
     assert_true(differs);
 }
 
-static void each_part_has_its_rate(void **state)
+TEST(each_part_has_its_rate)
 {
-    (void)state;
     for (int kind = ARRIVALS_POISSON; kind <= ARRIVALS_CONSTANT; kind++) {
         struct arrivals_plan plan = {
             .kind = (enum arrivals_kind)kind,
@@ -99,9 +95,8 @@ static void each_part_has_its_rate(void **state)
 }
 
 /* Half of a gap at two a second is half of one at one a second. */
-static void a_gap_goes_on_into_the_next_part(void **state)
+TEST(a_gap_goes_on_into_the_next_part)
 {
-    (void)state;
     struct arrivals_plan plan = {.kind = ARRIVALS_CONSTANT,
                                  .parts = {{"idle", 2, 750000}, {"bell", 1, 1000000}},
                                  .parts_count = 2};
@@ -116,9 +111,8 @@ static void a_gap_goes_on_into_the_next_part(void **state)
 }
 
 /* The bound that the headers and --help state. */
-static void a_latency_is_read_to_a_sixteenth(void **state)
+TEST(a_latency_is_read_to_a_sixteenth)
 {
-    (void)state;
     for (int64_t us = 1; us < INT64_C(100000000); us = us * 9 / 8 + 1) {
         struct latency latency = {.count = 0};
         latency_add(&latency, us);
@@ -130,9 +124,8 @@ static void a_latency_is_read_to_a_sixteenth(void **state)
     }
 }
 
-static void quantiles_are_of_the_whole(void **state)
+TEST(quantiles_are_of_the_whole)
 {
-    (void)state;
     struct latency sum = {.count = 0}, one = {.count = 0};
     assert_int_equal(latency_read(&sum).p99_us, 0);
     for (int i = 0; i < 99; i++)
@@ -147,9 +140,8 @@ static void quantiles_are_of_the_whole(void **state)
     assert_int_equal(figures.max_us, 500000);
 }
 
-static void answers_of_ours_are_read(void **state)
+TEST(answers_of_ours_are_read)
 {
-    (void)state;
     static const char text[] = "HTTP/1.1 409 Conflict\r\nDate: now\r\ncontent-length: 3\r\n\r\nabc";
     struct answer answer;
     for (size_t used = 0; used < strlen(text); used++)
@@ -163,9 +155,8 @@ static void answers_of_ours_are_read(void **state)
     assert_true(answer.closes);
 }
 
-static void answers_of_others_are_not(void **state)
+TEST(answers_of_others_are_not)
 {
-    (void)state;
     static const char *const texts[] = {
         "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 20x OK\r\nContent-Length: 0\r\n\r\n",
@@ -183,20 +174,4 @@ static void answers_of_others_are_not(void **state)
         if (answer_read(texts[i], strlen(texts[i]), &answer) != ANSWER_UNEXPECTED)
             fail_msg("taken for an answer: %s", texts[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constant_arrivals_keep_their_distance),
-        cmocka_unit_test(poisson_arrivals_have_mean_and_spread),
-        cmocka_unit_test(a_seed_is_a_schedule),
-        cmocka_unit_test(each_part_has_its_rate),
-        cmocka_unit_test(a_gap_goes_on_into_the_next_part),
-        cmocka_unit_test(a_latency_is_read_to_a_sixteenth),
-        cmocka_unit_test(quantiles_are_of_the_whole),
-        cmocka_unit_test(answers_of_ours_are_read),
-        cmocka_unit_test(answers_of_others_are_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,18 +12,16 @@ static struct books computed(int64_t initial, int64_t restocked, int64_t sold, i
 }
 
 /* An example: 20 buyers, stock 1, no lock. */
-static void twenty_buyers_of_one_unit(void **state)
+TEST(twenty_buyers_of_one_unit)
 {
-    (void)state;
     struct books audit = computed(1, 0, 20, 0);
     assert_int_equal(audit.oversold, 19);
     assert_int_equal(audit.lost_updates, 19);
     assert_false(books_consistent(&audit));
 }
 
-static void lost_updates_without_overselling(void **state)
+TEST(lost_updates_without_overselling)
 {
-    (void)state;
     struct books audit = computed(1000, 0, 30, 990);
     assert_int_equal(audit.oversold, 0);
     assert_int_equal(audit.lost_updates, 20);
@@ -33,9 +31,8 @@ static void lost_updates_without_overselling(void **state)
     assert_int_equal(audit.oversold, 0);
 }
 
-static void a_negative_stock_is_inconsistent(void **state)
+TEST(a_negative_stock_is_inconsistent)
 {
-    (void)state;
     struct books audit = computed(10, 0, 11, -1);
     assert_int_equal(audit.oversold, 1);
     assert_int_equal(audit.lost_updates, 0);
@@ -47,9 +44,8 @@ static void a_negative_stock_is_inconsistent(void **state)
 }
 
 /* Over products, one's surplus must not hide another's loss. */
-static void sums_do_not_cancel_out(void **state)
+TEST(sums_do_not_cancel_out)
 {
-    (void)state;
     struct books sum = {0};
     struct books over = computed(10, 0, 12, 0);
     struct books under = computed(10, 0, 0, 8);
@@ -67,9 +63,8 @@ static void sums_do_not_cancel_out(void **state)
     assert_int_equal(sum.strategies_count, 2);
 }
 
-static void undersold_only_when_it_is_certain(void **state)
+TEST(undersold_only_when_it_is_certain)
 {
-    (void)state;
     struct books sum = {0};
     struct books full = computed(10, 0, 5, 5);
     struct books gone = computed(10, 0, 10, 0);
@@ -88,9 +83,8 @@ static void undersold_only_when_it_is_certain(void **state)
     assert_int_equal(sum.undersold, 0);
 }
 
-static void every_kind_is_a_violation(void **state)
+TEST(every_kind_is_a_violation)
 {
-    (void)state;
     struct books sum = {0};
     struct books one = {.missing = 2, .resold = 3, .unrepeatable = 1};
     books_add(&sum, &one);
@@ -98,17 +92,4 @@ static void every_kind_is_a_violation(void **state)
     assert_int_equal(sum.missing, 4);
     assert_int_equal(sum.resold, 6);
     assert_int_equal(books_violations(&sum), 12);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(twenty_buyers_of_one_unit),
-        cmocka_unit_test(lost_updates_without_overselling),
-        cmocka_unit_test(a_negative_stock_is_inconsistent),
-        cmocka_unit_test(sums_do_not_cancel_out),
-        cmocka_unit_test(undersold_only_when_it_is_certain),
-        cmocka_unit_test(every_kind_is_a_violation),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

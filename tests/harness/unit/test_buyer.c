@@ -43,9 +43,8 @@ static bool learn_two(const struct buyer_reply *reply, const struct buyer_reply 
     return buyer_learn(&buyer, &hall, &tally, reply, second, &random_state);
 }
 
-static void an_order_is_counted_once(void **state)
+TEST(an_order_is_counted_once)
 {
-    (void)state;
     assert_int_equal(hall.nights[0].tickets, 11);
     assert_int_equal(hall.nights[1].tickets, 10);
     assert_true(learn(&sold));
@@ -65,9 +64,8 @@ static const char *asked_with(const char *query)
     return bytes;
 }
 
-static void who_looks_looks_first(void **state)
+TEST(who_looks_looks_first)
 {
-    (void)state;
     buyer.step = BUYER_LOOKS;
     buyer.looks = 2;
     const char *request = asked_with("");
@@ -84,9 +82,8 @@ static void who_looks_looks_first(void **state)
     assert_non_null(strstr(request, buyer.key));
 }
 
-static void what_was_not_done_is_asked_again_with_the_same_key(void **state)
+TEST(what_was_not_done_is_asked_again_with_the_same_key)
 {
-    (void)state;
     char key[BUYER_KEY_SIZE];
     memcpy(key, buyer.key, sizeof key);
     assert_false(learn(&busy));
@@ -100,9 +97,8 @@ static void what_was_not_done_is_asked_again_with_the_same_key(void **state)
 
 /* Less of the same night, then another night, then home. Another quantity is another order, which
  * wants another key. */
-static void who_is_refused_asks_for_less(void **state)
+TEST(who_is_refused_asks_for_less)
 {
-    (void)state;
     char key[BUYER_KEY_SIZE];
     for (int64_t left = 2; left > 0; left--) {
         memcpy(key, buyer.key, sizeof key);
@@ -121,9 +117,8 @@ static void who_is_refused_asks_for_less(void **state)
     assert_int_equal(tally.sold_out, 4);
 }
 
-static void a_repeat_must_get_the_same_order(void **state)
+TEST(a_repeat_must_get_the_same_order)
 {
-    (void)state;
     buyer.repeats = true;
     assert_true(learn(&sold));
     assert_int_equal(buyer.step, BUYER_REPEATS);
@@ -141,9 +136,8 @@ static void a_repeat_must_get_the_same_order(void **state)
     assert_int_equal(tally.repeated_wrongly, 2);
 }
 
-static void two_presses_are_one_order(void **state)
+TEST(two_presses_are_one_order)
 {
-    (void)state;
     buyer.presses_twice = true;
     assert_true(learn_two(&sold, &sold));
     assert_int_equal(hall.sold, 3);
@@ -169,9 +163,8 @@ static void two_presses_are_one_order(void **state)
     assert_false(learn_two(&silence, &busy));
 }
 
-static void who_comes_back_wants_one_too_many(void **state)
+TEST(who_comes_back_wants_one_too_many)
 {
-    (void)state;
     buyer.comes_back = true;
     assert_true(learn(&sold));
     assert_int_equal(buyer.step, BUYER_COMES_BACK);
@@ -186,9 +179,8 @@ static void who_comes_back_wants_one_too_many(void **state)
     assert_int_equal(hall.sold, 5);
 }
 
-static void who_comes_late_must_get_nothing(void **state)
+TEST(who_comes_late_must_get_nothing)
 {
-    (void)state;
     hall_close(&hall, &hall.nights[0]);
     hall_close(&hall, &hall.nights[1]);
     buyer_arrive(&buyer, &hall, 8, &random_state);
@@ -202,9 +194,8 @@ static void who_comes_late_must_get_nothing(void **state)
     assert_int_equal(tally.late_sold, 1);
 }
 
-static void what_makes_no_sense_is_counted(void **state)
+TEST(what_makes_no_sense_is_counted)
 {
-    (void)state;
     assert_true(learn(&limited)); /* it has nothing yet */
     assert_int_equal(buyer.step, BUYER_GOES);
     assert_int_equal(tally.unexpected, 1);
@@ -216,9 +207,8 @@ static void what_makes_no_sense_is_counted(void **state)
     assert_int_equal(hall.sold, 0);
 }
 
-static void answers_are_read(void **state)
+TEST(answers_are_read)
 {
-    (void)state;
     struct buyer_reply reply;
     const char order[] = "{\"id\": \"0193\", \"status\": \"confirmed\"}";
     const char problem[] = "{\"code\": \"limit_reached\", \"id\": \"no order\"}";
@@ -234,9 +224,8 @@ static void answers_are_read(void **state)
     assert_string_equal(reply.order, "");
 }
 
-static void what_never_says_sold_out_ends(void **state)
+TEST(what_never_says_sold_out_ends)
 {
-    (void)state;
     hall_sell(&hall, &hall.nights[1], 19);
     assert_false(hall.nights[1].gone);
     hall_sell(&hall, &hall.nights[1], 1);
@@ -244,9 +233,8 @@ static void what_never_says_sold_out_ends(void **state)
     assert_int_equal(hall.open_count, 1);
 }
 
-static void the_line_empties(void **state)
+TEST(the_line_empties)
 {
-    (void)state;
     char text[200];
     hall_line(&hall, 9876.5, 61, text, sizeof text);
     assert_string_equal(text, "[####################] 21 left, 0 sold, 9,876 orders/s, 61 s");
@@ -266,21 +254,4 @@ static void the_line_empties(void **state)
     assert_string_equal(hall_figure(-100, text), "-100");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(an_order_is_counted_once, set_up),
-        cmocka_unit_test_setup(who_looks_looks_first, set_up),
-        cmocka_unit_test_setup(what_was_not_done_is_asked_again_with_the_same_key, set_up),
-        cmocka_unit_test_setup(who_is_refused_asks_for_less, set_up),
-        cmocka_unit_test_setup(a_repeat_must_get_the_same_order, set_up),
-        cmocka_unit_test_setup(two_presses_are_one_order, set_up),
-        cmocka_unit_test_setup(who_comes_back_wants_one_too_many, set_up),
-        cmocka_unit_test_setup(who_comes_late_must_get_nothing, set_up),
-        cmocka_unit_test_setup(what_makes_no_sense_is_counted, set_up),
-        cmocka_unit_test_setup(answers_are_read, set_up),
-        cmocka_unit_test_setup(what_never_says_sold_out_ends, set_up),
-        cmocka_unit_test_setup(the_line_empties, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(set_up, NULL)

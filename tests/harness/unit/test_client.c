@@ -36,9 +36,8 @@ static pid_t hold_everything(void)
     return child;
 }
 
-static void a_closed_one_is_silent_though_a_child_holds_it(void **state)
+TEST(a_closed_one_is_silent_though_a_child_holds_it)
 {
-    (void)state;
     struct client_target target;
     struct client client;
     struct epoll_event event;
@@ -59,12 +58,4 @@ static void a_closed_one_is_silent_though_a_child_holds_it(void **state)
     close(listener);
     close(epoll_fd);
     assert_int_equal(told, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_closed_one_is_silent_though_a_child_holds_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,9 +27,8 @@ static long cores_of(const char *groups)
     return cpus_usable_of(path, root);
 }
 
-static void a_quota_counts_where_it_is_less(void **state)
+TEST(a_quota_counts_where_it_is_less)
 {
-    (void)state;
     long all = cores_of("0::/\n"); /* no quota anywhere yet */
     assert_true(all >= 1);
     write_file("outer/inner/cpu.max", "max 100000\n");
@@ -46,9 +45,8 @@ static void a_quota_counts_where_it_is_less(void **state)
     assert_int_equal(cpus_usable_of("/nonexistent", root), all);
 }
 
-static void affinity_counts(void **state)
+TEST_WITH(affinity_counts, NULL, NULL)
 {
-    (void)state;
     cpu_set_t before, one;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
     CPU_ZERO(&one);
@@ -87,11 +85,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_quota_counts_where_it_is_less, set_up, tear_down),
-        cmocka_unit_test(affinity_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(set_up, tear_down)

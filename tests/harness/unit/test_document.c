@@ -56,9 +56,8 @@ static const struct run two_rounds[] = {
     {"conditional", SPEED(1, 3000, PROMISES)},
 };
 
-static void lines_are_gathered(void **state)
+TEST(lines_are_gathered)
 {
-    (void)state;
     struct document document = take(two_rounds, sizeof two_rounds / sizeof *two_rounds);
 
     assert_int_equal(document.count, 3);
@@ -80,9 +79,8 @@ static void lines_are_gathered(void **state)
 }
 
 /* A later file says how much was on sale in all; one of before, of one product. */
-static void the_stock_is_what_was_on_sale(void **state)
+TEST(the_stock_is_what_was_on_sale)
 {
-    (void)state;
     static const struct run runs[] = {
         {"old", "{\"phase\": \"truth\", \"stock\": 100}"},
         {"new", "{\"phase\": \"truth\", \"stock\": 100, \"audit\": {\"initial_stock\": 400, "
@@ -94,9 +92,8 @@ static void the_stock_is_what_was_on_sale(void **state)
 }
 
 /* A document reads as it was written, and a folder that is not there costs the file alone. */
-static void what_is_written_is_read(void **state)
+TEST(what_is_written_is_read)
 {
-    (void)state;
     struct document document;
     struct error error;
     static const char text[] = "{\"runs\": [{\"strategy\": \"a\", \"committed_per_s\": "
@@ -116,9 +113,8 @@ static void what_is_written_is_read(void **state)
     document_free(&document);
 }
 
-static void lines_are_chosen(void **state)
+TEST(lines_are_chosen)
 {
-    (void)state;
     struct document document = take(two_rounds, sizeof two_rounds / sizeof *two_rounds);
     struct option_list wanted = {.count = 2};
     struct error error;
@@ -133,9 +129,8 @@ static void lines_are_chosen(void **state)
     document_free(&document);
 }
 
-static void kinds_of_answers_are_apart(void **state)
+TEST(kinds_of_answers_are_apart)
 {
-    (void)state;
     static const struct run runs[] = {
         {"wrk", "{\"committed\": 3, \"latency_us\": {\"steps\": \"1024:3\"}}"},
         {"accepts", "{\"committed\": 3, \"accepted\": 3, \"latency_us\": {\"steps\": \"64:2\"}}"},
@@ -164,9 +159,8 @@ static void kinds_of_answers_are_apart(void **state)
     document_free(&document);
 }
 
-static void what_is_no_timeline_is_told(void **state)
+TEST(what_is_no_timeline_is_told)
 {
-    (void)state;
     static const char *const texts[] = {
         "{\"slice_us\": 0, \"offered\": \"1\"}", "{\"slice_us\": 1, \"offered\": \"1,2\"}",
         "{\"slice_us\": 1, \"offered\": 3}", "{\"slice_us\": 1, \"failed\": {\"p99_us\": \"-1\"}}"};
@@ -178,9 +172,8 @@ static void what_is_no_timeline_is_told(void **state)
     }
 }
 
-static void a_sweep_knows_its_best(void **state)
+TEST(a_sweep_knows_its_best)
 {
-    (void)state;
     static const struct run runs[] = {
         {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 100}"},
         {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 120}"},
@@ -207,9 +200,8 @@ static void a_sweep_knows_its_best(void **state)
     document_free(&document);
 }
 
-static void what_is_no_result_is_refused(void **state)
+TEST(what_is_no_result_is_refused)
 {
-    (void)state;
     struct document document;
     struct error error;
     char path[100];
@@ -251,20 +243,9 @@ static void what_is_no_result_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_gathered),
-        cmocka_unit_test(the_stock_is_what_was_on_sale),
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(lines_are_chosen),
-        cmocka_unit_test(kinds_of_answers_are_apart),
-        cmocka_unit_test(what_is_no_timeline_is_told),
-        cmocka_unit_test(a_sweep_knows_its_best),
-        cmocka_unit_test(what_is_no_result_is_refused),
-    };
-
     if (!mkdtemp(folder))
         return 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = t_run_all(NULL, NULL);
     rmdir(folder);
     return failed != 0;
 }

@@ -144,25 +144,22 @@ static bool play(const struct behaviour *behaviour, struct asker *asker, int ref
     return engine_run(&plan, &error);
 }
 
-static void a_connection_carries_one_at_a_time(void **state)
+TEST(a_connection_carries_one_at_a_time)
 {
-    (void)state;
     struct asker asker = {.left = 4, .not_on = CONNECTIONS};
     assert_true(play(&asks, &asker, 0));
     assert_string_equal(story, "n0 s0 n1 s1 n2 s2 a0 a1 a2 n0 s0 a0");
 }
 
-static void what_one_passes_another_takes(void **state)
+TEST(what_one_passes_another_takes)
 {
-    (void)state;
     struct asker asker = {.left = 3, .not_on = 1};
     assert_true(play(&asks, &asker, 0));
     assert_string_equal(story, "n0 s0 n2 s2 a0 a2 n0 s0 a0");
 }
 
-static void nothing_is_sent_before_the_commit(void **state)
+TEST(nothing_is_sent_before_the_commit)
 {
-    (void)state;
     struct asker asker = {.left = 3, .not_on = CONNECTIONS};
     assert_true(play(&commits, &asker, 0));
     assert_string_equal(story, "n0 n1 n2 c0 s0 s1 s2 a0 a1 a2");
@@ -173,9 +170,8 @@ static void nothing_is_sent_before_the_commit(void **state)
 }
 
 /* Its connection is free again, and comes after the others. */
-static void what_cannot_be_sent_is_heard_of(void **state)
+TEST(what_cannot_be_sent_is_heard_of)
 {
-    (void)state;
     struct asker asker = {.left = 4, .not_on = CONNECTIONS};
     assert_true(play(&asks, &asker, 1));
     assert_string_equal(story, "n0 r0 u0 n1 s1 n2 s2 n0 s0 a0 a1 a2");
@@ -184,9 +180,8 @@ static void what_cannot_be_sent_is_heard_of(void **state)
     assert_string_equal(story, "n0 n1 c0 r0 u0 r1 u1");
 }
 
-static void a_behaviour_may_stop_it(void **state)
+TEST(a_behaviour_may_stop_it)
 {
-    (void)state;
     struct asker asker = {.left = 100, .not_on = CONNECTIONS, .stops = true};
     assert_false(play(&asks, &asker, 0));
     assert_string_equal(error.text, "enough");
@@ -223,9 +218,8 @@ static void ask_thrice(bool moves_on, size_t *first, size_t *second)
     assert_string_equal(story, "n0 a0 n0 l0 n0 a0");
 }
 
-static void without_an_answer_the_next_server_is_asked(void **state)
+TEST(without_an_answer_the_next_server_is_asked)
 {
-    (void)state;
     size_t first = 0, second = 0;
     ask_thrice(true, &first, &second);
     assert_int_equal(first, 2);
@@ -233,17 +227,4 @@ static void without_an_answer_the_next_server_is_asked(void **state)
     ask_thrice(false, &first, &second);
     assert_int_equal(first, 3);
     assert_int_equal(second, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_connection_carries_one_at_a_time),
-        cmocka_unit_test(what_one_passes_another_takes),
-        cmocka_unit_test(nothing_is_sent_before_the_commit),
-        cmocka_unit_test(what_cannot_be_sent_is_heard_of),
-        cmocka_unit_test(a_behaviour_may_stop_it),
-        cmocka_unit_test(without_an_answer_the_next_server_is_asked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void steps_follow_each_other(void **state)
+TEST(steps_follow_each_other)
 {
-    (void)state;
     assert_int_equal(histogram_step(INT64_MIN), 0);
     assert_int_equal(histogram_step(0), 0);
     for (size_t step = 0; step < HISTOGRAM_STEPS - 1; step++) {
@@ -20,18 +19,16 @@ static void steps_follow_each_other(void **state)
     assert_int_equal(histogram_step(INT64_MAX), HISTOGRAM_STEPS - 1);
 }
 
-static void powers_of_two_end_a_step(void **state)
+TEST(powers_of_two_end_a_step)
 {
-    (void)state;
     for (int power = 0; power <= 32; power++) {
         int64_t us = INT64_C(1) << power;
         assert_int_equal(histogram_step_end(histogram_step(us)), us);
     }
 }
 
-static void the_error_is_at_most_a_sixteenth(void **state)
+TEST(the_error_is_at_most_a_sixteenth)
 {
-    (void)state;
     for (int64_t us = 1; us < INT64_C(1) << 32; us += us / 97 + 1) {
         int64_t end = histogram_step_end(histogram_step(us));
         assert_true(end >= us);
@@ -39,9 +36,8 @@ static void the_error_is_at_most_a_sixteenth(void **state)
     }
 }
 
-static void a_text_gives_them_back(void **state)
+TEST(a_text_gives_them_back)
 {
-    (void)state;
     struct latency before = {.count = 0}, after = {.count = 0};
     char *text = NULL;
     size_t size = 0;
@@ -61,9 +57,8 @@ static void a_text_gives_them_back(void **state)
     free(text);
 }
 
-static void another_text_is_refused(void **state)
+TEST(another_text_is_refused)
 {
-    (void)state;
     static const char *const texts[] = {"x",    "1",    "1:",    ":1",    "1:2,3:4",
                                         "-1:2", "1:-2", "1.5:2", "1:2 x", "1234567890123456:1"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -76,9 +71,8 @@ static void another_text_is_refused(void **state)
 static const int64_t BEGAN = 7000000, SECOND = 1000000;
 
 /* An order counts where it was due, its answer where it came. */
-static void a_timeline_says_what_was_when(void **state)
+TEST(a_timeline_says_what_was_when)
 {
-    (void)state;
     struct timeline timeline;
     struct timeline_recorder *recorder = timeline_recorder_create(BEGAN, 2 * SECOND);
     assert_non_null(recorder);
@@ -103,9 +97,8 @@ static void a_timeline_says_what_was_when(void **state)
     timeline_recorder_destroy(recorder);
 }
 
-static void a_long_load_has_longer_slices(void **state)
+TEST(a_long_load_has_longer_slices)
 {
-    (void)state;
     struct timeline timeline;
     struct timeline_recorder *recorder = timeline_recorder_create(BEGAN, 86400 * SECOND);
     assert_non_null(recorder);
@@ -116,19 +109,4 @@ static void a_long_load_has_longer_slices(void **state)
     timeline_recorder_destroy(recorder);
     timeline_offered(NULL, BEGAN);
     timeline_answered(NULL, LOAD_FAILED, BEGAN, BEGAN);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_follow_each_other),
-        cmocka_unit_test(powers_of_two_end_a_step),
-        cmocka_unit_test(the_error_is_at_most_a_sixteenth),
-        cmocka_unit_test(a_text_gives_them_back),
-        cmocka_unit_test(another_text_is_refused),
-        cmocka_unit_test(a_timeline_says_what_was_when),
-        cmocka_unit_test(a_long_load_has_longer_slices),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

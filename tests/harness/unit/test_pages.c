@@ -79,9 +79,8 @@ static const struct option_row *row_at(const struct option_program *program, uns
     return NULL;
 }
 
-static void the_man_page_has_every_option(void **state)
+TEST(the_man_page_has_every_option)
 {
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         const struct option_program *program = programs[i];
         char *text = printed(print_man, program), part[300], variable[OPTION_VARIABLE_LENGTH];
@@ -127,9 +126,8 @@ static void assert_listed(const char *text, const char *before,
     assert_has(text, line);
 }
 
-static void bash_completes_every_option(void **state)
+TEST(bash_completes_every_option)
 {
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         const struct option_program *program = programs[i];
         char *text = printed(pages_bash, program), before[100];
@@ -144,9 +142,8 @@ static void bash_completes_every_option(void **state)
     }
 }
 
-static void the_other_shells_do_too(void **state)
+TEST(the_other_shells_do_too)
 {
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         const struct option_program *program = programs[i];
         char *zsh = printed(pages_zsh, program), *fish = printed(pages_fish, program), part[300];
@@ -173,9 +170,8 @@ static void the_other_shells_do_too(void **state)
 }
 
 /* What stands behind a flag is known of the row. */
-static void values_are_of_the_row(void **state)
+TEST(values_are_of_the_row)
 {
-    (void)state;
     static const struct {
         const char *flag;
         enum pages_value value;
@@ -202,15 +198,4 @@ static void values_are_of_the_row(void **state)
         if (cases[i].words)
             assert_string_equal(words, cases[i].words);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_man_page_has_every_option),
-        cmocka_unit_test(bash_completes_every_option),
-        cmocka_unit_test(the_other_shells_do_too),
-        cmocka_unit_test(values_are_of_the_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

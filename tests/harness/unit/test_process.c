@@ -21,9 +21,8 @@ static bool capture(const char *command, int limit_ms)
     return process_capture(argv, &wanted, &error);
 }
 
-static void collects_what_it_writes(void **state)
+TEST(collects_what_it_writes)
 {
-    (void)state;
     assert_true(capture("echo out; echo err >&2", 10000));
     assert_string_equal(output, "out\nerr\n");
     /* More than fits is read to its end and cut. */
@@ -31,9 +30,8 @@ static void collects_what_it_writes(void **state)
     assert_int_equal(strlen(output), sizeof output - 1);
 }
 
-static void says_how_it_failed(void **state)
+TEST(says_how_it_failed)
 {
-    (void)state;
     assert_false(capture("echo why; exit 3", 10000));
     assert_non_null(strstr(error.text, "exit status 3"));
     assert_non_null(strstr(error.text, "why"));
@@ -47,9 +45,8 @@ static void says_how_it_failed(void **state)
     assert_non_null(strstr(error.text, "/nowhere/at-all"));
 }
 
-static void stops_the_deaf_by_force(void **state)
+TEST(stops_the_deaf_by_force)
 {
-    (void)state;
     struct process process;
     char word[8] = "";
     int status = 0;
@@ -75,9 +72,8 @@ static bool has_died(pid_t pid)
 }
 
 /* A harness that is killed without a word leaves no server behind. */
-static void children_die_with_their_parent(void **state)
+TEST(children_die_with_their_parent)
 {
-    (void)state;
     int pipe_fds[2];
     assert_int_equal(pipe(pipe_fds), 0);
     pid_t parent = fork();
@@ -101,9 +97,8 @@ static void children_die_with_their_parent(void **state)
     assert_true(has_died(child));
 }
 
-static void changes_the_environment(void **state)
+TEST(changes_the_environment)
 {
-    (void)state;
     struct process process;
     const char *const argv[] = {"sh", "-c", "printf %s \"$SECKILL_ADMIN_TOKEN$SECKILL_REDIS\"",
                                 NULL};
@@ -118,9 +113,8 @@ static void changes_the_environment(void **state)
     assert_string_equal(getenv("SECKILL_REDIS"), "here");
 }
 
-static void an_interrupt_ends_what_waits(void **state)
+TEST(an_interrupt_ends_what_waits)
 {
-    (void)state;
     process_catch_signals();
     raise(SIGTERM);
     assert_true(process_interrupted());
@@ -133,18 +127,4 @@ static void an_interrupt_ends_what_waits(void **state)
         .output = output, .size = sizeof output, .limit_ms = 60000, .to_its_end = true};
     assert_true(process_capture(argv, &healing, &error));
     assert_string_equal(output, "healed\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(collects_what_it_writes),
-        cmocka_unit_test(says_how_it_failed),
-        cmocka_unit_test(stops_the_deaf_by_force),
-        cmocka_unit_test(children_die_with_their_parent),
-        cmocka_unit_test(changes_the_environment),
-        /* Last: the flag stays set. */
-        cmocka_unit_test(an_interrupt_ends_what_waits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

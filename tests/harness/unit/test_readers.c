@@ -12,9 +12,8 @@
 
 static struct error error;
 
-static void wrk_figures(void **state)
+TEST(wrk_figures)
 {
-    (void)state;
     struct load_result result;
     assert_true(wrk_parse("Running 1s test @ http://127.0.0.1:1\n"
                           "  2 threads and 64 connections\n"
@@ -39,9 +38,8 @@ static void wrk_figures(void **state)
 }
 
 /* Runs of one sale: what was first, and all that came after. */
-static void wrk_runs_are_summed(void **state)
+TEST(wrk_runs_are_summed)
 {
-    (void)state;
     struct load_result sum = {.requests = 1};
     load_add(&sum, &(struct load_result){.requests = 2});
     load_add(&sum, &(struct load_result){.sold_out_us = 70, .resold = 1, .repeats = 2});
@@ -54,9 +52,8 @@ static void wrk_runs_are_summed(void **state)
     assert_int_equal(sum.repeats, 5);
 }
 
-static void wrk_without_figures(void **state)
+TEST(wrk_without_figures)
 {
-    (void)state;
     struct load_result result;
     assert_false(
         wrk_parse("unable to connect to 127.0.0.1:1 Connection refused\n", &result, &error));
@@ -67,9 +64,8 @@ static void wrk_without_figures(void **state)
                            &result, &error));
 }
 
-static void wrk_steps(void **state)
+TEST(wrk_steps)
 {
-    (void)state;
     struct latency latency;
     assert_true(wrk_parse_steps("seckill-wrk p50=1\nseckill-wrk-steps 1024:3 2000:1\nmore\n",
                                 &latency, &error));
@@ -82,9 +78,8 @@ static void wrk_steps(void **state)
     assert_non_null(strstr(error.text, "1024"));
 }
 
-static void wrk_shapes_what_divides(void **state)
+TEST(wrk_shapes_what_divides)
 {
-    (void)state;
     int64_t connections = 64, threads = 2;
     wrk_shape(&connections, &threads, 3);
     assert_int_equal(threads, 3);
@@ -101,9 +96,8 @@ static void wrk_shapes_what_divides(void **state)
     assert_int_equal(connections, 1);
 }
 
-static void urls(void **state)
+TEST(urls)
 {
-    (void)state;
     struct client_url url;
     assert_true(client_split_url("http://127.0.0.1:8080", &url, &error));
     assert_string_equal(url.host, "127.0.0.1");
@@ -144,9 +138,8 @@ static const char metrics[] =
     "seckill_cost_orders_total{strategy=\"none\",ended=\"refused\"} 40\n"
     "seckill_order_seconds_count{strategy=\"none\",phase=\"work\"} 9\n";
 
-static void metrics_by_class(void **state)
+TEST(metrics_by_class)
 {
-    (void)state;
     struct scrape scrape;
     assert_true(scrape_parse(metrics, "none", "buy", &scrape, &error));
     assert_int_equal(scrape.in_flight, 4);
@@ -172,9 +165,8 @@ static void metrics_by_class(void **state)
     assert_int_equal(delta.strangers, 0);
 }
 
-static void costs_are_divided_by_orders(void **state)
+TEST(costs_are_divided_by_orders)
 {
-    (void)state;
     enum { COMMITTED, REFUSED, ACCEPTED };
     enum { POSTGRESQL, REDIS };
     enum { STATEMENTS, ROUND_TRIPS, FLUSHES, BYTES };
@@ -192,9 +184,8 @@ static void costs_are_divided_by_orders(void **state)
 }
 
 /* As behind a load balancer, or after a restart. */
-static void metrics_of_another_server(void **state)
+TEST(metrics_of_another_server)
 {
-    (void)state;
     struct scrape scrapes[3];
     for (int i = 0; i < 3; i++) {
         char text[200];
@@ -210,9 +201,8 @@ static void metrics_of_another_server(void **state)
 
 /* One look at three servers takes its time: the first was asked before its last connection came,
  * and is asked again when others have closed theirs. */
-static void connections_are_counted_server_by_server(void **state)
+TEST(connections_are_counted_server_by_server)
 {
-    (void)state;
     const struct scrape looks[][3] = {
         {{.connections = 3}, {.connections = 4}, {.connections = 5}},
         {{.connections = 6}, {.connections = 1}, {.connections = 0}},
@@ -223,9 +213,8 @@ static void connections_are_counted_server_by_server(void **state)
     assert_int_equal(most[2], 4);
 }
 
-static void metrics_that_cannot_be_trusted(void **state)
+TEST(metrics_that_cannot_be_trusted)
 {
-    (void)state;
     struct scrape scrape;
     assert_false(scrape_parse("seckill_up 1\n", "none", "buy", &scrape, &error));
     assert_false(scrape_parse("seckill_orders_in_flight 0\n"
@@ -242,9 +231,8 @@ static void metrics_that_cannot_be_trusted(void **state)
     assert_false(scrape_parse("seckill_orders_in_flight 1e300\n", "none", "buy", &scrape, &error));
 }
 
-static void pgbench_figures(void **state)
+TEST(pgbench_figures)
 {
-    (void)state;
     double transactions = 0, per_s = 0;
     static const char output[] = "pgbench (15.18)\n"
                                  "number of transactions actually processed: 5000\n"
@@ -260,9 +248,8 @@ static void pgbench_figures(void **state)
                                &transactions, &per_s, &error));
 }
 
-static void a_servers_first_line(void **state)
+TEST(a_servers_first_line)
 {
-    (void)state;
     char url[64];
     assert_true(instance_read_url("listening on http://127.0.0.1:4711\n", url, sizeof url));
     assert_string_equal(url, "http://127.0.0.1:4711");
@@ -270,33 +257,11 @@ static void a_servers_first_line(void **state)
     assert_false(instance_read_url("hello\n", url, sizeof url));
 }
 
-static void medians(void **state)
+TEST(medians)
 {
-    (void)state;
     double odd[] = {3, 1, 2}, even[] = {4, 1, 2, 3};
     struct span span = span_of(odd, 3);
     assert_true(span.median == 2 && span.least == 1 && span.most == 3);
     assert_true(span_of(even, 4).median == 2.5);
     assert_true(span_of(even, 0).median == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrk_figures),
-        cmocka_unit_test(wrk_without_figures),
-        cmocka_unit_test(wrk_steps),
-        cmocka_unit_test(wrk_runs_are_summed),
-        cmocka_unit_test(wrk_shapes_what_divides),
-        cmocka_unit_test(urls),
-        cmocka_unit_test(metrics_by_class),
-        cmocka_unit_test(costs_are_divided_by_orders),
-        cmocka_unit_test(metrics_of_another_server),
-        cmocka_unit_test(connections_are_counted_server_by_server),
-        cmocka_unit_test(metrics_that_cannot_be_trusted),
-        cmocka_unit_test(pgbench_figures),
-        cmocka_unit_test(a_servers_first_line),
-        cmocka_unit_test(medians),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,9 +28,8 @@ static bool reconcile(int64_t committed, int64_t refused)
     return reconcile_counts(&delta, 1, &result, &error);
 }
 
-static void sums_agree_but_for_what_wrk_abandons(void **state)
+TEST(sums_agree_but_for_what_wrk_abandons)
 {
-    (void)state;
     assert_true(reconcile(900, 100));
     assert_true(reconcile(910, 100));
     assert_true(reconcile(905, 105));
@@ -41,36 +40,32 @@ static void sums_agree_but_for_what_wrk_abandons(void **state)
     assert_false(reconcile(906, 105));
 }
 
-static void an_idle_instance_is_no_run(void **state)
+TEST(an_idle_instance_is_no_run)
 {
-    (void)state;
     struct phase_result result = loaded();
     struct scrape deltas[] = {counted(900, 100), counted(0, 0)};
     assert_false(reconcile_counts(deltas, 2, &result, &error));
     assert_non_null(strstr(error.text, "instance 2 of 2"));
 }
 
-static void instances_are_summed(void **state)
+TEST(instances_are_summed)
 {
-    (void)state;
     struct phase_result result = loaded();
     struct scrape deltas[] = {counted(400, 50), counted(500, 50)};
     assert_true(reconcile_counts(deltas, 2, &result, &error));
     assert_int_equal(result.counts.committed, 900);
 }
 
-static void strangers_are_no_run(void **state)
+TEST(strangers_are_no_run)
 {
-    (void)state;
     struct phase_result result = loaded();
     struct scrape delta = counted(900, 100);
     delta.counts.strangers = 1;
     assert_false(reconcile_counts(&delta, 1, &result, &error));
 }
 
-static void rows_against_answers(void **state)
+TEST(rows_against_answers)
 {
-    (void)state;
     struct counts counts = {.committed = 10, .accepted = 5, .unknown = 2};
     struct books audit = {.confirmed_rows = 15, .restock_rows = 3};
     assert_true(reconcile_rows(&counts, false, &audit, &error));
@@ -85,9 +80,8 @@ static void rows_against_answers(void **state)
 }
 
 /* A 202 ends as a row: confirmed, or failed. */
-static void what_was_accepted_has_its_row(void **state)
+TEST(what_was_accepted_has_its_row)
 {
-    (void)state;
     struct counts counts = {.committed = 10, .accepted = 5};
     struct books audit = {.confirmed_rows = 12, .failed_rows = 3};
     assert_true(reconcile_rows(&counts, false, &audit, &error));
@@ -115,9 +109,8 @@ static bool expected(struct counted plan, int64_t rows, int64_t shed, int64_t *u
 }
 
 /* 40 buyers, of whom 20 can be served. */
-static void a_counted_load_says_how_many_are_served(void **state)
+TEST(a_counted_load_says_how_many_are_served)
 {
-    (void)state;
     struct counted plan = {.count = 40, .expected = 20};
     int64_t undersold = 0;
     assert_true(expected(plan, 20, 0, &undersold));
@@ -133,9 +126,8 @@ static void a_counted_load_says_how_many_are_served(void **state)
 }
 
 /* 40 buyers and stock for all; at least 20 must be served, the others may be shed. */
-static void what_may_be_shed_is_told_from_what_is_refused(void **state)
+TEST(what_may_be_shed_is_told_from_what_is_refused)
 {
-    (void)state;
     struct counted plan = {.count = 40, .expected = 20, .may_shed = true, .must_shed = true};
     int64_t undersold = 0;
     assert_true(expected(plan, 22, 18, &undersold));
@@ -146,19 +138,4 @@ static void what_may_be_shed_is_told_from_what_is_refused(void **state)
     assert_false(expected(plan, 40, 0, &undersold));
     plan.must_shed = false;
     assert_true(expected(plan, 40, 0, &undersold));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_agree_but_for_what_wrk_abandons),
-        cmocka_unit_test(an_idle_instance_is_no_run),
-        cmocka_unit_test(instances_are_summed),
-        cmocka_unit_test(strangers_are_no_run),
-        cmocka_unit_test(rows_against_answers),
-        cmocka_unit_test(what_was_accepted_has_its_row),
-        cmocka_unit_test(a_counted_load_says_how_many_are_served),
-        cmocka_unit_test(what_may_be_shed_is_told_from_what_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

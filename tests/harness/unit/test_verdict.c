@@ -22,17 +22,15 @@ static enum verdict judge(bool promised, const struct books *audit)
     return verdict_of(&evidence);
 }
 
-static void clean_books_are_kept_or_prove_nothing(void **state)
+TEST(clean_books_are_kept_or_prove_nothing)
 {
-    (void)state;
     struct books audit = clean();
     assert_int_equal(judge(true, &audit), VERDICT_KEPT);
     assert_int_equal(judge(false, &audit), VERDICT_PROVED_NOTHING);
 }
 
-static void every_violation_counts(void **state)
+TEST(every_violation_counts)
 {
-    (void)state;
     struct books oversold = clean(), lost = clean(), doubled = clean(), greedy = clean(),
                  negative = clean(), undersold = clean(), missing = clean();
     oversold.oversold = 1;
@@ -50,18 +48,16 @@ static void every_violation_counts(void **state)
     }
 }
 
-static void nothing_sold_proves_nothing(void **state)
+TEST(nothing_sold_proves_nothing)
 {
-    (void)state;
     struct books audit = {.initial_stock = 100, .stock = 100};
     books_compute(&audit);
     assert_int_equal(judge(true, &audit), VERDICT_PROVED_NOTHING);
     assert_int_equal(judge(false, &audit), VERDICT_PROVED_NOTHING);
 }
 
-static void a_phase_that_did_not_end_proves_nothing(void **state)
+TEST(a_phase_that_did_not_end_proves_nothing)
 {
-    (void)state;
     struct books audit = clean();
     struct evidence evidence = {.promised = true, .complete = false, .done = 50, .audit = &audit};
     assert_int_equal(verdict_of(&evidence), VERDICT_PROVED_NOTHING);
@@ -69,9 +65,8 @@ static void a_phase_that_did_not_end_proves_nothing(void **state)
     assert_int_equal(verdict_of(&evidence), VERDICT_BROKEN);
 }
 
-static void two_strategies_on_one_product_prove_nothing(void **state)
+TEST(two_strategies_on_one_product_prove_nothing)
 {
-    (void)state;
     struct books audit = clean();
     books_add_strategies(&audit, "none");
     assert_int_equal(judge(true, &audit), VERDICT_PROVED_NOTHING);
@@ -79,18 +74,16 @@ static void two_strategies_on_one_product_prove_nothing(void **state)
     assert_int_equal(judge(true, &audit), VERDICT_PROVED_NOTHING);
 }
 
-static void an_internal_error_is_broken_whatever_was_promised(void **state)
+TEST(an_internal_error_is_broken_whatever_was_promised)
 {
-    (void)state;
     struct books audit = clean();
     struct evidence evidence = {
         .complete = true, .done = 100, .internal_errors = 1, .audit = &audit};
     assert_int_equal(verdict_of(&evidence), VERDICT_BROKEN);
 }
 
-static void soldout_wants_refusals_and_no_sale(void **state)
+TEST(soldout_wants_refusals_and_no_sale)
 {
-    (void)state;
     struct books audit = {0};
     books_compute(&audit);
     struct evidence evidence = {.scenario = SCENARIO_SOLDOUT,
@@ -108,9 +101,8 @@ static void soldout_wants_refusals_and_no_sale(void **state)
     assert_int_equal(verdict_of(&evidence), VERDICT_UNSAFE);
 }
 
-static void the_promise_depends_on_instances_and_body(void **state)
+TEST(the_promise_depends_on_instances_and_body)
 {
-    (void)state;
     struct promise local = {.one_instance = true};
     struct promise none = {0};
     assert_true(promise_in_force(&local, 1, false));
@@ -120,9 +112,8 @@ static void the_promise_depends_on_instances_and_body(void **state)
     assert_true(promise_in_force(&none, 1, true));
 }
 
-static void merging_takes_the_stronger_word(void **state)
+TEST(merging_takes_the_stronger_word)
 {
-    (void)state;
     assert_int_equal(verdict_merge(VERDICT_KEPT, VERDICT_PROVED_NOTHING), VERDICT_PROVED_NOTHING);
     assert_int_equal(verdict_merge(VERDICT_PROVED_NOTHING, VERDICT_UNSAFE), VERDICT_UNSAFE);
     assert_int_equal(verdict_merge(VERDICT_BROKEN, VERDICT_KEPT), VERDICT_BROKEN);
@@ -138,9 +129,8 @@ static int exit_status(enum verdict a, enum verdict b)
     return verdict_exit_status(&tally);
 }
 
-static void exit_statuses(void **state)
+TEST(exit_statuses)
 {
-    (void)state;
     struct verdict_tally nothing = {{0}};
     assert_int_equal(verdict_exit_status(&nothing), 2);
     assert_int_equal(exit_status(VERDICT_KEPT, VERDICT_UNSAFE), 0);
@@ -149,21 +139,4 @@ static void exit_statuses(void **state)
     assert_int_equal(exit_status(VERDICT_PROVED_NOTHING, VERDICT_BROKEN), 1);
     assert_int_equal(exit_status(VERDICT_KEPT, VERDICT_PROVED_NOTHING), 2);
     assert_int_equal(exit_status(VERDICT_KEPT, VERDICT_NO_RUN), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clean_books_are_kept_or_prove_nothing),
-        cmocka_unit_test(every_violation_counts),
-        cmocka_unit_test(nothing_sold_proves_nothing),
-        cmocka_unit_test(a_phase_that_did_not_end_proves_nothing),
-        cmocka_unit_test(two_strategies_on_one_product_prove_nothing),
-        cmocka_unit_test(an_internal_error_is_broken_whatever_was_promised),
-        cmocka_unit_test(soldout_wants_refusals_and_no_sale),
-        cmocka_unit_test(the_promise_depends_on_instances_and_body),
-        cmocka_unit_test(merging_takes_the_stronger_word),
-        cmocka_unit_test(exit_statuses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 #include "loadtest/zoo/play.h"
 #include "loadtest/zoo/print.h"
 
@@ -26,7 +26,7 @@ static const char *setting(const char *name)
 
 static struct zoo_place place(void)
 {
-    return (struct zoo_place){bed_database(), setting("SECKILL_TEST_REDIS"), "",
+    return (struct zoo_place){program_database(), setting("SECKILL_TEST_REDIS"), "",
                               setting("SECKILL_TEST_REDLOCK"), setting("SECKILL_TEST_MEMCACHED")};
 }
 
@@ -70,9 +70,8 @@ static int close_stage(void **state)
 
 static void play(const struct zoo_act *act, struct zoo_record *record)
 {
-    const struct zoo_audience nobody = {NULL, NULL, NULL};
     struct error error = {.text = ""};
-    if (!zoo_play(&stage, act, record, &nobody, &error))
+    if (!zoo_play(&stage, act, record, &error))
         fail_msg("%s", error.text);
 }
 
@@ -88,11 +87,10 @@ static void play(const struct zoo_act *act, struct zoo_record *record)
 /* What an act says of itself that is not so; borrowed until the next call. */
 static const char *refused_act(const struct zoo_act *act)
 {
-    const struct zoo_audience nobody = {NULL, NULL, NULL};
     static struct error error;
     struct zoo_record *record = calloc(1, sizeof *record);
     assert_non_null(record);
-    assert_false(zoo_play(&stage, act, record, &nobody, &error));
+    assert_false(zoo_play(&stage, act, record, &error));
     free(record);
     return error.text;
 }
@@ -110,7 +108,7 @@ static const char *refused(const char *text)
 
 static int64_t count(const char *sql)
 {
-    PGconn *connection = PQconnectdb(bed_database());
+    PGconn *connection = PQconnectdb(program_database());
     PGresult *result = PQexec(connection, sql);
     if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
         fail_msg("%s: %s", sql, PQerrorMessage(connection));
@@ -165,9 +163,8 @@ static void is_in(const char *document, const struct zoo_pair *pair)
     free(text);
 }
 
-static void each_exhibit_is_as_its_page_says(void **state)
+TEST_WITH(each_exhibit_is_as_its_page_says, NULL, close_stage)
 {
-    (void)state;
     char *data = read_text(ZOO_JSON);
     struct zoo_pair *pair = calloc(1, sizeof *pair);
     assert_non_null(pair);
@@ -189,9 +186,8 @@ static void each_exhibit_is_as_its_page_says(void **state)
 }
 
 /* None of an exhibit that is gone. */
-static void the_page_has_no_other_exhibits(void **state)
+TEST(the_page_has_no_other_exhibits)
 {
-    (void)state;
     char *data = read_text(ZOO_JSON);
     size_t exhibits = 0;
     for (const char *at = data; (at = strstr(at, "\n\"")) != NULL; at++)
@@ -206,13 +202,12 @@ static bool keeps_all(const struct promise *promise)
            promise->redis_failover;
 }
 
-static void each_unsafe_strategy_has_one(void **state)
+TEST(each_unsafe_strategy_has_one)
 {
-    (void)state;
     struct api_strategy strategies[64];
     struct error error = {.text = ""};
     struct fleet fleet;
-    bed_open_fleet(bed, &fleet);
+    program_open_fleet(program, &fleet);
     int found = api_strategies(fleet.api, fleet.urls[0], strategies, 64, &error);
     assert_true(found > 20);
     for (int i = 0; i < found; i++) {
@@ -225,15 +220,14 @@ static void each_unsafe_strategy_has_one(void **state)
         for (size_t j = 0; j < zoo.count; j++)
             assert_true(safe || strcmp(zoo.exhibits[j].safe.strategy, name) != 0);
     }
-    bed_close_fleet(&fleet);
+    program_close_fleet(&fleet);
 }
 
 /* What the player does not believe --------------------------------------------------------------
  */
 
-static void an_end_that_is_another_is_an_error(void **state)
+TEST_WITH(an_end_that_is_another_is_an_error, NULL, close_stage)
 {
-    (void)state;
     struct zoo_act act = zoo_find(&zoo, "none")->unsafe;
     open_stage();
     act.end = ZOO_KEPT;
@@ -246,9 +240,8 @@ static void an_end_that_is_another_is_an_error(void **state)
         "conditional: it had to end with: it oversold; and ended with: nothing wrong");
 }
 
-static void waiting_is_what_postgresql_says(void **state)
+TEST_WITH(waiting_is_what_postgresql_says, NULL, close_stage)
 {
-    (void)state;
     open_stage();
     assert_non_null(strstr(refused(EXHIBIT("A begin take-stock\nB begin take-stock\n")),
                            "step 2: 'UPDATE product SET stock"));
@@ -260,9 +253,8 @@ static void waiting_is_what_postgresql_says(void **state)
         strstr(refused(EXHIBIT("A goes-on\n")), "step 1: nothing waits that could go on"));
 }
 
-static void nobody_is_told_what_is_not_so(void **state)
+TEST_WITH(nobody_is_told_what_is_not_so, NULL, close_stage)
 {
-    (void)state;
     open_stage();
     assert_non_null(strstr(refused(EXHIBIT("A begin read set-stock insert-sold -> 201\n")),
                            "cannot be told 201: it was sold nothing"));
@@ -271,9 +263,8 @@ static void nobody_is_told_what_is_not_so(void **state)
                "cannot be told 409 sold_out"));
 }
 
-static void what_happens_has_happened(void **state)
+TEST_WITH(what_happens_has_happened, NULL, close_stage)
 {
-    (void)state;
     open_stage();
     assert_string_equal(refused(EXHIBIT("A lease-ends\n")),
                         "none: step 1: 'PEXPIRE @lock 0' gives '0', not '1'");
@@ -282,87 +273,80 @@ static void what_happens_has_happened(void **state)
 /* The program -----------------------------------------------------------------------------------
  */
 
-static void a_table_ends_with_the_books(void **state)
+TEST(a_table_ends_with_the_books)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "zoo redis-token"), 0);
-    own_bed_says("redis-token: A paused holder still writes");
-    own_bed_says("\n1   SET lock token-A NX PX 10000 → OK\n");
-    own_bed_says("(is paused past its lease)");
-    own_bed_says("The rows say: 2 sold of 1, 0 left");
-    own_bed_says("The same with redis-fenced");
-    own_bed_says("is told 503 lease_lost");
-    own_bed_says("The rows say: 1 sold of 1, 0 left");
+    program_exits(0, "zoo redis-token");
+    program_says("redis-token: A paused holder still writes");
+    program_says("\n1   SET lock token-A NX PX 10000 → OK\n");
+    program_says("(is paused past its lease)");
+    program_says("The rows say: 2 sold of 1, 0 left");
+    program_says("The same with redis-fenced");
+    program_says("is told 503 lease_lost");
+    program_says("The rows say: 1 sold of 1, 0 left");
     assert_int_equal(schemas(), 0);
     assert_int_equal(keys("*seckill-zoo*"), 0);
 }
 
-static void without_a_name_it_lists_them(void **state)
+TEST(without_a_name_it_lists_them)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "zoo"), 0);
+    program_exits(0, "zoo");
     for (size_t i = 0; i < zoo.count; i++)
-        own_bed_says(zoo.exhibits[i].unsafe.strategy);
-    own_bed_says("(needs --redlock, with three nodes)");
+        program_says(zoo.exhibits[i].unsafe.strategy);
+    program_says("(needs --redlock, with three nodes)");
 }
 
-static void a_wrong_name_is_told_the_nearest(void **state)
+TEST(a_wrong_name_is_told_the_nearest)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "zoo none redis-tokn"), 2);
-    own_bed_says("there is no exhibit 'redis-tokn' (zoo lists them): did you mean redis-token?");
+    program_exits(2, "zoo none redis-tokn");
+    program_says("there is no exhibit 'redis-tokn' (zoo lists them): did you mean redis-token?");
     assert_int_equal(schemas(), 0);
 }
 
-static void what_is_missing_is_named(void **state)
+TEST(what_is_missing_is_named)
 {
-    (void)state;
-    assert_int_equal(bed_run(bed, "zoo memcached-lock"), 2);
-    own_bed_says("zoo: memcached-lock needs --memcached");
-    assert_int_equal(bed_run(bed, "zoo redlock --redlock unix:///a,unix:///b"), 2);
-    own_bed_says("zoo: redlock needs --redlock, with three nodes");
-    assert_int_equal(bed_run(bed, "zoo redlock --redlock unix:///a,unix:///b,unix:///c"), 2);
-    own_bed_says("redlock: step 1: --redlock: Redis: ");
-    assert_int_equal(bed_run(bed, "zoo memcached-lock --memcached unix:///nowhere"), 2);
-    own_bed_says("memcached-lock: step 1: memcached (--memcached): No such file or directory");
+    program_exits(2, "zoo memcached-lock");
+    program_says("zoo: memcached-lock needs --memcached");
+    program_exits(2, "zoo redlock --redlock unix:///a,unix:///b");
+    program_says("zoo: redlock needs --redlock, with three nodes");
+    program_exits(2, "zoo redlock --redlock unix:///a,unix:///b,unix:///c");
+    program_says("redlock: step 1: --redlock: Redis: ");
+    program_exits(2, "zoo memcached-lock --memcached unix:///nowhere");
+    program_says("memcached-lock: step 1: memcached (--memcached): No such file or directory");
     assert_int_equal(schemas(), 0);
 }
 
-static void a_database_out_of_reach_is_an_error(void **state)
+TEST(a_database_out_of_reach_is_an_error)
 {
-    (void)state;
-    const char *database = bed->options.database;
-    bed->options.database = "host=/nowhere";
-    int status = bed_run(bed, "zoo none");
-    bed->options.database = database;
+    const char *database = program->options.database;
+    program->options.database = "host=/nowhere";
+    int status = program_run("zoo none");
+    program->options.database = database;
     assert_int_equal(status, 2);
-    own_bed_says("PostgreSQL (--database): ");
+    program_says("PostgreSQL (--database): ");
 }
 
-static void a_schema_that_is_there_is_not_touched(void **state)
+TEST(a_schema_that_is_there_is_not_touched)
 {
-    (void)state;
     count("CREATE SCHEMA " ZOO_SCHEMA);
     count("CREATE TABLE " ZOO_SCHEMA ".product AS SELECT 42 AS id");
-    int status = bed_run(bed, "zoo none");
+    int status = program_run("zoo none");
     int64_t kept = count("SELECT id FROM " ZOO_SCHEMA ".product");
     count("DROP SCHEMA " ZOO_SCHEMA " CASCADE");
     assert_int_equal(status, 2);
     assert_int_equal(kept, 42);
-    own_bed_says("the schema seckill_zoo is there already");
-    own_bed_says("DROP SCHEMA seckill_zoo CASCADE");
+    program_says("the schema seckill_zoo is there already");
+    program_says("DROP SCHEMA seckill_zoo CASCADE");
 }
 
 /* It plays on and on; the signal comes in the middle of something. */
-static void an_interrupted_one_leaves_nothing(void **state)
+TEST(an_interrupted_one_leaves_nothing)
 {
-    (void)state;
     struct process process;
-    bed_start(bed, "zoo redis-token redis-expiry redis-uuid redis-getset wllock redis-reentrant",
-              &process);
-    bed_read_until(&process, "The rows say");
+    program_start("zoo redis-token redis-expiry redis-uuid redis-getset wllock redis-reentrant",
+                  &process);
+    program_read_until(&process, "The rows say");
     assert_int_equal(kill(process.pid, SIGINT), 0);
-    int status = bed_finish(bed, &process);
+    int status = program_finish(&process);
     assert_true(status == 2 || status == 0);
     assert_int_equal(schemas(), 0);
     assert_int_equal(keys("*seckill-zoo*"), 0);
@@ -370,28 +354,12 @@ static void an_interrupted_one_leaves_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(each_exhibit_is_as_its_page_says, close_stage),
-        cmocka_unit_test(the_page_has_no_other_exhibits),
-        cmocka_unit_test(each_unsafe_strategy_has_one),
-        cmocka_unit_test_teardown(an_end_that_is_another_is_an_error, close_stage),
-        cmocka_unit_test_teardown(waiting_is_what_postgresql_says, close_stage),
-        cmocka_unit_test_teardown(nobody_is_told_what_is_not_so, close_stage),
-        cmocka_unit_test_teardown(what_happens_has_happened, close_stage),
-        cmocka_unit_test(a_table_ends_with_the_books),
-        cmocka_unit_test(without_a_name_it_lists_them),
-        cmocka_unit_test(a_wrong_name_is_told_the_nearest),
-        cmocka_unit_test(what_is_missing_is_named),
-        cmocka_unit_test(a_database_out_of_reach_is_an_error),
-        cmocka_unit_test(a_schema_that_is_there_is_not_touched),
-        cmocka_unit_test(an_interrupted_one_leaves_nothing),
-    };
     struct error error;
     if (!zoo_open(&zoo, &error)) {
         fprintf(stderr, "%s\n", error.text);
         return 1;
     }
-    int failed = cmocka_run_group_tests(tests, own_bed_one, own_bed_end);
+    int failed = t_run_all(program_one, program_end);
     zoo_close(&zoo);
     return failed;
 }

@@ -11,9 +11,8 @@
 static struct zoo_exhibit exhibit;
 static struct error error;
 
-static void a_text_is_an_exhibit(void **state)
+TEST(a_text_is_an_exhibit)
 {
-    (void)state;
     static const char text[] = "# A remark.\n"
                                "title  Two   words\n"
                                "\n"
@@ -101,9 +100,8 @@ static const struct {
     {ACT "A begin\nends kept\n" SAFE, "one.zoo: 'unsafe' ends kept, or 'safe' does not"},
 };
 
-static void what_is_wrong_is_said_with_its_line(void **state)
+TEST(what_is_wrong_is_said_with_its_line)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++) {
         if (zoo_exhibit_read(&exhibit, "one.zoo", wrongs[i].text, &error))
             fail_msg("it is taken: %s", wrongs[i].text);
@@ -112,9 +110,8 @@ static void what_is_wrong_is_said_with_its_line(void **state)
     }
 }
 
-static void too_many_are_refused(void **state)
+TEST(too_many_are_refused)
 {
-    (void)state;
     char text[8192] = ACT;
     for (int i = 0; i < ZOO_STEPS + 1; i++)
         strcat(text, "A begin\n");
@@ -129,9 +126,8 @@ static void too_many_are_refused(void **state)
     zoo_exhibit_drop(&exhibit);
 }
 
-static void all_that_are_built_in_can_be_read(void **state)
+TEST(all_that_are_built_in_can_be_read)
 {
-    (void)state;
     struct zoo zoo;
     if (!zoo_open(&zoo, &error))
         fail_msg("%s", error.text);
@@ -142,15 +138,4 @@ static void all_that_are_built_in_can_be_read(void **state)
     }
     assert_null(zoo_find(&zoo, "conditional"));
     zoo_close(&zoo);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_is_an_exhibit),
-        cmocka_unit_test(what_is_wrong_is_said_with_its_line),
-        cmocka_unit_test(too_many_are_refused),
-        cmocka_unit_test(all_that_are_built_in_can_be_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
  */
 #include "lib/t.h"
 
-#include "harness/bed/own_bed.h"
+#include "harness/fixtures/program.h"
 #include "loadtest/zoo/exhibit.h"
 #include "loadtest/zoo/value.h"
 
@@ -67,9 +67,8 @@ static void is_of(const char *shown, const char *text)
     }
 }
 
-static void shown_statements_are_pieces_of_the_servers(void **state)
+TEST(shown_statements_are_pieces_of_the_servers)
 {
-    (void)state;
     char text[4096];
     for (size_t i = 0; i < zoo.count; i++) {
         const struct zoo_exhibit *exhibit = &zoo.exhibits[i];
@@ -96,7 +95,7 @@ static void buy(const char *strategy)
     long status = 0;
     CURL *curl = curl_easy_init();
     assert_non_null(curl);
-    snprintf(url, sizeof url, "%s/orders?strategy=%s", bed->servers[0].url, strategy);
+    snprintf(url, sizeof url, "%s/orders?strategy=%s", program->servers[0].url, strategy);
     snprintf(body, sizeof body, "{\"product_id\": 1000001, \"user_id\": %lld}", (long long)++user);
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
@@ -229,14 +228,13 @@ static redisContext *open_monitor(void)
     return monitor;
 }
 
-static void commands_are_the_servers(void **state)
+TEST(commands_are_the_servers)
 {
-    (void)state;
     const struct api_sale sale = {.first = 1000001, .count = 1, .stock = 100};
     redisContext *redis = open_redis(), *monitor = open_monitor();
     struct error error = {.text = ""};
     struct fleet fleet;
-    bed_open_fleet(bed, &fleet);
+    program_open_fleet(program, &fleet);
     for (size_t i = 0; i < sizeof alone / sizeof alone[0]; i++) {
         const struct zoo_exhibit *exhibit = zoo_find(&zoo, alone[i].exhibit);
         const struct zoo_act *act = alone[i].safe ? &exhibit->safe : &exhibit->unsafe;
@@ -245,23 +243,19 @@ static void commands_are_the_servers(void **state)
         buy(act->strategy);
         compare(redis, monitor, act, alone[i].who);
     }
-    bed_close_fleet(&fleet);
+    program_close_fleet(&fleet);
     redisFree(monitor);
     redisFree(redis);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shown_statements_are_pieces_of_the_servers),
-        cmocka_unit_test(commands_are_the_servers),
-    };
     struct error error;
     if (!zoo_open(&zoo, &error)) {
         fprintf(stderr, "%s\n", error.text);
         return 1;
     }
-    int failed = cmocka_run_group_tests(tests, own_bed_one, own_bed_end);
+    int failed = t_run_all(program_one, program_end);
     zoo_close(&zoo);
     return failed;
 }

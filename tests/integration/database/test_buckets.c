@@ -64,9 +64,8 @@ static void expect(const char *strategy, int64_t quantity, int status, const cha
     shop_expect_buy(servers[users % 2], &buy, status, code, NULL);
 }
 
-static void fragments_are_sold(void **state)
+TEST(fragments_are_sold)
 {
-    (void)state;
     shop_put(servers[0], product, 20, NULL);
     assert_int_equal(rows(), 0);
     expect("buckets", 1, 201, "");
@@ -81,11 +80,10 @@ static void fragments_are_sold(void **state)
 }
 
 /* With a key the order is a transaction, and takes the same ways. */
-static void a_key_takes_from_several(void **state)
+TEST(a_key_takes_from_several)
 {
     struct buy buy = buy_by("buckets", 1, 10);
 
-    (void)state;
     shop_put(servers[0], product, 20, NULL);
     expect("buckets", 1, 201, "");
     buy.key = "several";
@@ -100,11 +98,10 @@ static void a_key_takes_from_several(void **state)
 
 /* Every one of these can be served, so none may hear "sold out", whatever the others do meanwhile.
  */
-static void nobody_is_refused_what_is_there(void **state)
+TEST(nobody_is_refused_what_is_there)
 {
     enum { BUYERS = 30, QUANTITY = 3, STOCK = BUYERS * QUANTITY };
 
-    (void)state;
     for (int round = 0; round < 5; round++) {
         shop_put(servers[0], product, STOCK, NULL);
         struct crowd *crowd = crowd_create();
@@ -121,12 +118,11 @@ static void nobody_is_refused_what_is_there(void **state)
     }
 }
 
-static void the_others_fold_them_back(void **state)
+TEST(the_others_fold_them_back)
 {
     static const char *const others[] = {"pessimistic",  "optimistic", "conditional",
                                          "serializable", "batch",      "redis-queue"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         shop_put(servers[0], product, 20, NULL);
         expect("buckets", 1, 201, "");
@@ -143,11 +139,10 @@ static void the_others_fold_them_back(void **state)
 }
 
 /* Both servers have seen the row without a unit, when it had no buckets. */
-static void who_looks_first_sees_the_buckets(void **state)
+TEST(who_looks_first_sees_the_buckets)
 {
     static const char *const others[] = {"batch", "redis-queue"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         struct buy restock = buy_by("pessimistic", 0, 20);
         shop_put(servers[0], product, 2, NULL);
@@ -163,13 +158,12 @@ static void who_looks_first_sees_the_buckets(void **state)
     }
 }
 
-static void they_mix_in_a_crowd(void **state)
+TEST(they_mix_in_a_crowd)
 {
     static const char *const mixed[] = {"buckets", "conditional", "pessimistic", "optimistic",
                                         "buckets", "batch",       "redis-queue", "serializable"};
     enum { BUYERS = 120, STOCK = 90 };
 
-    (void)state;
     shop_put(servers[0], product, STOCK, ", \"limit_per_user\": 1");
     struct crowd *crowd = crowd_create();
     for (int i = 0; i < BUYERS; i++) {
@@ -186,11 +180,10 @@ static void they_mix_in_a_crowd(void **state)
     shop_expect_consistent(servers[0], product);
 }
 
-static void reads_count_row_and_buckets(void **state)
+TEST(reads_count_row_and_buckets)
 {
     char target[64];
 
-    (void)state;
     shop_put(servers[0], product, 20, NULL);
     expect("buckets", 1, 201, "");
     struct buy restock = buy_by("pessimistic", 0, 5);
@@ -209,13 +202,12 @@ static void reads_count_row_and_buckets(void **state)
     witness_expect_exact(witness, product);
 }
 
-static void restocks_and_cancels_come_back(void **state)
+TEST(restocks_and_cancels_come_back)
 {
     char id[SHOP_ID_SIZE];
     struct buy all = buy_by("buckets", 1, 6);
     struct buy restock = buy_by("buckets", 0, 5);
 
-    (void)state;
     shop_put(servers[0], product, 6, ", \"limit_per_user\": 7");
     shop_expect_buy(servers[0], &all, 201, "", id);
     shop_expect_restock(servers[1], &restock, 200, "");
@@ -265,14 +257,13 @@ static struct crowd *begin_cancel(struct server *server, const char *id, const c
 
 /* The buckets go and come again while the first one waits for them: so it adds to the product's
  * row, and the second to a bucket, and they meet on what the user holds. */
-static void two_cancels_give_back_once(void **state)
+TEST(two_cancels_give_back_once)
 {
     char id[SHOP_ID_SIZE];
     struct buy buy = buy_by("buckets", 1, 3);
     struct witness *folding = witness_open(conninfo);
     struct witness *holder = witness_open(conninfo);
 
-    (void)state;
     shop_put(servers[0], product, 50, ", \"limit_per_user\": 5");
     shop_expect_buy(servers[0], &buy, 201, "", id);
     witness_run(holder, "BEGIN");
@@ -303,9 +294,8 @@ static void two_cancels_give_back_once(void **state)
     shop_expect_buy(servers[1], &buy, 409, "limit_reached", NULL);
 }
 
-static void a_put_ends_them(void **state)
+TEST(a_put_ends_them)
 {
-    (void)state;
     shop_put(servers[0], product, 20, NULL);
     expect("buckets", 1, 201, "");
     shop_put(servers[0], product, 3, NULL);
@@ -319,13 +309,12 @@ static void a_put_ends_them(void **state)
 
 /* An order of the old sale that waits for a bucket when the PUT comes: the PUT waits, too, and the
  * order is sold before it, in the old sale, or after it, in the new one; never in between. */
-static void a_put_waits_for_who_holds_one(void **state)
+TEST(a_put_waits_for_who_holds_one)
 {
     struct buy buy = buy_by("buckets", 1, 1);
     struct crowd *crowd = crowd_create();
     char target[64];
 
-    (void)state;
     shop_put(servers[0], product, 20, ", \"limit_per_user\": 1");
     expect("buckets", 1, 201, "");
     struct witness *holder = hold_buckets();
@@ -344,13 +333,12 @@ static void a_put_waits_for_who_holds_one(void **state)
 }
 
 /* Late is what comes near the work's allowance, which is two minutes. */
-static void a_wait_for_a_bucket_ends(void **state)
+TEST(a_wait_for_a_bucket_ends)
 {
     enum { WAIT_US = 400000, LATE_US = 20000000 };
     struct buy buy = buy_by("buckets", 1, 1);
     struct crowd *crowd = crowd_create();
 
-    (void)state;
     shop_put(servers[0], product, 20, NULL);
     expect("buckets", 1, 201, "");
     struct witness *holder = hold_buckets();
@@ -376,23 +364,10 @@ static int next_product(void **state)
     return 0;
 }
 
+TEST_EACH(next_product, NULL)
+
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup(name, next_product)
-    const struct CMUnitTest tests[] = {
-        TEST(fragments_are_sold),
-        TEST(a_key_takes_from_several),
-        TEST(nobody_is_refused_what_is_there),
-        TEST(the_others_fold_them_back),
-        TEST(who_looks_first_sees_the_buckets),
-        TEST(they_mix_in_a_crowd),
-        TEST(reads_count_row_and_buckets),
-        TEST(restocks_and_cancels_come_back),
-        TEST(two_cancels_give_back_once),
-        TEST(a_put_ends_them),
-        TEST(a_put_waits_for_who_holds_one),
-        TEST(a_wait_for_a_bucket_ends),
-    };
     conninfo = stack_database_create("seckill_buckets");
 
     server_use_database(conninfo);
@@ -400,7 +375,7 @@ int main(void)
         servers[i] = server_start("--lock-wait-ms", "60000", "--work-timeout-ms", "120000",
                                   "--lock-ttl-ms", "180000");
     witness = witness_open(conninfo);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = t_run_all(NULL, NULL);
     witness_close(witness);
     for (int i = 0; i < 2 && !failed; i++)
         server_stop(servers[i]);

@@ -149,9 +149,8 @@ static void next_order_works(const struct way *way, int confirmed, int tombstone
     expect_rows("the next order", confirmed + 1, tombstones);
 }
 
-static void a_lost_reply_is_a_sale(void **state)
+TEST_WITH(a_lost_reply_is_a_sale, start_server, server_teardown)
 {
-    (void)state;
     for (int i = 0; i < WAYS; i++) {
         struct crowd *crowd = begin(&ways[i], PG_FAULT_LOSE_REPLY);
         end(crowd, ways[i].strategy, 201, "");
@@ -161,9 +160,8 @@ static void a_lost_reply_is_a_sale(void **state)
     server_stop(here.server);
 }
 
-static void a_lost_request_is_none(void **state)
+TEST_WITH(a_lost_request_is_none, start_server, server_teardown)
 {
-    (void)state;
     for (int i = 0; i < WAYS; i++) {
         struct crowd *crowd = begin(&ways[i], PG_FAULT_LOSE_REQUEST);
         end(crowd, ways[i].strategy, 503, "backend_unavailable");
@@ -179,9 +177,8 @@ static void a_lost_request_is_none(void **state)
 }
 
 /* The one statement arrives after the order was settled: it must fail on the tombstone. */
-static void a_late_statement_meets_the_tombstone(void **state)
+TEST_WITH(a_late_statement_meets_the_tombstone, start_server, server_teardown)
 {
-    (void)state;
     for (int i = 0; i < WAYS; i++) {
         if (strcmp(ways[i].statement, "commit") == 0)
             continue;
@@ -231,9 +228,8 @@ static void commit_slowly(const struct way *way)
     fail_msg("%s: settling never had to wait", way->strategy);
 }
 
-static void a_slow_commit_is_waited_for(void **state)
+TEST_WITH(a_slow_commit_is_waited_for, start_patient_server, server_teardown)
 {
-    (void)state;
     for (int i = 0; i < WAYS; i++)
         if (strcmp(ways[i].statement, "commit") == 0 && !ways[i].key)
             commit_slowly(&ways[i]);
@@ -283,20 +279,18 @@ static void be_left_in_the_dark(const struct way *way, bool committed)
     next_order_works(way, way->key ? 1 : committed, 0);
 }
 
-static void nobody_knows(void **state)
+TEST_WITH(nobody_knows, start_server, server_teardown)
 {
     static const int chosen[] = {3, 6, 8, 9, 10};
 
-    (void)state;
     for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
         be_left_in_the_dark(&ways[chosen[i]], i % 2 == 0);
     server_stop(here.server);
 }
 
 /* Nobody may work beside what may be written: the lock is left to its lease, a minute here. */
-static void an_unknown_commit_keeps_its_lock(void **state)
+TEST(an_unknown_commit_keeps_its_lock)
 {
-    (void)state;
     here.server = server_start("--work-timeout-ms", "2000", "--lock-ttl-ms", "60000");
     for (int i = 0; i < 2; i++) {
         struct way way = {.strategy = i ? "redis-queue" : "redis-token",
@@ -323,11 +317,10 @@ static void an_unknown_commit_keeps_its_lock(void **state)
 
 /* When it is known what became of the commit the lease has ended, and the lock is another's: those
  * who delete it without asking whose it is leave it alone, too. */
-static void a_lock_whose_lease_ended_meanwhile_is_another_s(void **state)
+TEST(a_lock_whose_lease_ended_meanwhile_is_another_s)
 {
     static const char *const strategies[] = {"redis-expiry", "redis-setnx"};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         here.server = server_start("--work-timeout-ms", "5000", "--lock-ttl-ms", "7000",
                                    "--lock-wait-ms", "60000");
@@ -348,9 +341,8 @@ static void a_lock_whose_lease_ended_meanwhile_is_another_s(void **state)
 }
 
 /* Restocks are settled the same way; a cancel that was not done is made again. */
-static void restocks_and_cancels(void **state)
+TEST_WITH(restocks_and_cancels, start_server, server_teardown)
 {
-    (void)state;
     for (int i = 0; i < WAYS; i++) {
         for (int lose_reply = 0; lose_reply < 2; lose_reply++) {
             enum pg_fault fault = lose_reply ? PG_FAULT_LOSE_REPLY : PG_FAULT_LOSE_REQUEST;
@@ -445,9 +437,8 @@ static void expect_stand_in(const char *strategy)
 }
 
 /* There is no time to make it again, and there was no need. */
-static void a_cancel_without_a_wait_is_looked_up(void **state)
+TEST(a_cancel_without_a_wait_is_looked_up)
 {
-    (void)state;
     here.server = server_start("--lock-wait-ms", "0");
     for (int i = 0; i < CANCELLERS; i++) {
         end(begin_cancel(cancellers[i], PG_FAULT_LOSE_REPLY), cancellers[i], 200, "");
@@ -464,9 +455,8 @@ static void a_cancel_without_a_wait_is_looked_up(void **state)
 }
 
 /* Its COMMIT is still under way: the look waits for it. */
-static void a_cancels_slow_commit_is_waited_for(void **state)
+TEST(a_cancels_slow_commit_is_waited_for)
 {
-    (void)state;
     here.server =
         server_start("--lock-wait-ms", "0", "--work-timeout-ms", "20000", "--lock-ttl-ms", "30000");
     struct crowd *crowd = begin_cancel("conditional", PG_FAULT_DELAY);
@@ -478,9 +468,8 @@ static void a_cancels_slow_commit_is_waited_for(void **state)
 }
 
 /* PostgreSQL is away after the COMMIT: for a moment, or for longer than anybody may wait. */
-static void a_cancel_outlasts_an_absence(void **state)
+TEST(a_cancel_outlasts_an_absence)
 {
-    (void)state;
     here.server =
         server_start("--lock-wait-ms", "500", "--work-timeout-ms", "1500", "--lock-ttl-ms", "3000");
     for (int i = 0; i < 4; i++) {
@@ -511,9 +500,8 @@ static void a_cancel_outlasts_an_absence(void **state)
 
 /* The cancel that stands in for it does not reach PostgreSQL, and cannot say that nothing was done.
  */
-static void a_cancel_that_another_stands_in_for_outlasts_an_absence(void **state)
+TEST(a_cancel_that_another_stands_in_for_outlasts_an_absence)
 {
-    (void)state;
     here.server =
         server_start("--lock-wait-ms", "500", "--work-timeout-ms", "1000", "--lock-ttl-ms", "3000");
     pg_proxy_refuse_after_fault(here.db.proxy, true);
@@ -526,13 +514,12 @@ static void a_cancel_that_another_stands_in_for_outlasts_an_absence(void **state
 
 /* All the time of an order that may not wait is its work's; what that leaves unclear is looked into
  * all the same. One that finds no session at once has done nothing, and is sent again. */
-static void an_order_without_a_wait_is_looked_into(void **state)
+TEST(an_order_without_a_wait_is_looked_into)
 {
     struct buy buy = {.strategy = "conditional", .more = "&wait_ms=0", .user = 1};
     int64_t until_us = clock_mono_us() + PATIENCE_US;
     char code[32];
 
-    (void)state;
     here.server = server_start("--work-timeout-ms", "1000", "--lock-ttl-ms", "3000");
     buy.product = ++here.product;
     shop_put(here.server, here.product, STOCK, NULL);
@@ -549,9 +536,8 @@ static void an_order_without_a_wait_is_looked_into(void **state)
 }
 
 /* A whole batch shares the COMMIT that was lost: every order of it ends the same way. */
-static void a_batch_is_settled_together(void **state)
+TEST_WITH(a_batch_is_settled_together, start_server, server_teardown)
 {
-    (void)state;
     for (int i = 0; i < 4; i++) {
         bool lose_reply = i % 2, in_steps = i / 2;
         struct crowd *crowd = crowd_create();
@@ -573,27 +559,5 @@ static void a_batch_is_settled_together(void **state)
     server_stop(here.server);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_lost_reply_is_a_sale, start_server, server_teardown),
-        cmocka_unit_test_setup_teardown(a_lost_request_is_none, start_server, server_teardown),
-        cmocka_unit_test_setup_teardown(a_late_statement_meets_the_tombstone, start_server,
-                                        server_teardown),
-        cmocka_unit_test_setup_teardown(a_slow_commit_is_waited_for, start_patient_server,
-                                        server_teardown),
-        cmocka_unit_test_setup_teardown(nobody_knows, start_server, server_teardown),
-        cmocka_unit_test_teardown(an_unknown_commit_keeps_its_lock, server_teardown),
-        cmocka_unit_test_teardown(a_lock_whose_lease_ended_meanwhile_is_another_s, server_teardown),
-        cmocka_unit_test_setup_teardown(restocks_and_cancels, start_server, server_teardown),
-        cmocka_unit_test_teardown(a_cancel_without_a_wait_is_looked_up, server_teardown),
-        cmocka_unit_test_teardown(a_cancels_slow_commit_is_waited_for, server_teardown),
-        cmocka_unit_test_teardown(a_cancel_outlasts_an_absence, server_teardown),
-        cmocka_unit_test_teardown(a_cancel_that_another_stands_in_for_outlasts_an_absence,
-                                  server_teardown),
-        cmocka_unit_test_teardown(an_order_without_a_wait_is_looked_into, server_teardown),
-        cmocka_unit_test_setup_teardown(a_batch_is_settled_together, start_server, server_teardown),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop) != 0;
-}
+TEST_GROUP(start, stop)
+TEST_EACH(NULL, server_teardown)

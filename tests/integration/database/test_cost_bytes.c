@@ -17,14 +17,14 @@
 
 #define PATIENCE_US INT64_C(30000000)
 
-static struct rig {
+static struct measured {
     struct pg_proxy *proxy;
     char *conninfo; /* owned */
     char *through;  /* owned */
     struct store *store;
     struct pg *pg;
     int64_t before;
-} rig;
+} measured;
 
 static int64_t soon(void)
 {
@@ -37,30 +37,30 @@ static int set_up(void **state)
     struct error error = {ERROR_NONE, ""};
     char *folder = stack_socket_folder();
 
-    rig.conninfo = stack_database_create("seckill_cost_bytes");
-    rig.proxy = pg_proxy_create(folder);
-    rig.through = stack_database_through(rig.conninfo, pg_proxy_folder(rig.proxy));
-    rig.store = store_create(rig.through, (struct store_limits){60000, 60000},
-                             (struct store_schema){.name = "seckill"}, &error);
-    assert_non_null(rig.store);
-    rig.pg = pg_create(rig.store);
-    assert_true(store_prepare(rig.store, rig.pg, soon(), soon(), &error));
-    assert_true(pg_connect(rig.pg, soon()));
+    measured.conninfo = stack_database_create("seckill_cost_bytes");
+    measured.proxy = pg_proxy_create(folder);
+    measured.through = stack_database_through(measured.conninfo, pg_proxy_folder(measured.proxy));
+    measured.store = store_create(measured.through, (struct store_limits){60000, 60000, 0},
+                                  (struct store_schema){.name = "seckill"}, &error);
+    assert_non_null(measured.store);
+    measured.pg = pg_create(measured.store);
+    assert_true(store_prepare(measured.store, measured.pg, soon(), soon(), &error));
+    assert_true(pg_connect(measured.pg, soon()));
     free(folder);
     cost_take(COST_POSTGRESQL);
-    rig.before = pg_proxy_bytes(rig.proxy);
+    measured.before = pg_proxy_bytes(measured.proxy);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    pg_destroy(rig.pg);
-    store_destroy(rig.store);
-    pg_proxy_destroy(rig.proxy);
+    pg_destroy(measured.pg);
+    store_destroy(measured.store);
+    pg_proxy_destroy(measured.proxy);
     stack_database_drop("seckill_cost_bytes");
-    free(rig.conninfo);
-    free(rig.through);
+    free(measured.conninfo);
+    free(measured.through);
     return 0;
 }
 
@@ -68,70 +68,69 @@ static int tear_down(void **state)
 static void expect(uint64_t statements, uint64_t round_trips, uint64_t flushes)
 {
     struct cost cost = cost_take(COST_POSTGRESQL);
-    int64_t now = pg_proxy_bytes(rig.proxy);
+    int64_t now = pg_proxy_bytes(measured.proxy);
 
     assert_int_equal(cost.of[COST_STATEMENTS], statements);
     assert_int_equal(cost.of[COST_ROUND_TRIPS], round_trips);
     assert_int_equal(cost.of[COST_FLUSHES], flushes);
-    assert_int_equal(cost.of[COST_BYTES], now - rig.before);
-    rig.before = now;
+    assert_int_equal(cost.of[COST_BYTES], now - measured.before);
+    measured.before = now;
 }
 
 /* It answers with no rows, so that one which fails has had none described either. */
 static enum pg_status insert(const struct uuid *id, const char *key)
 {
-    return pg_exec(rig.pg, SQL_ORDER_INSERT_KEYED,
+    return pg_exec(measured.pg, SQL_ORDER_INSERT_KEYED,
                    PG_ARGS(pg_uuid(id), pg_int8(7), pg_int8(1), pg_int8(42), pg_int8(1),
                            pg_text("none"), pg_time(0), pg_text(key), pg_time_or_null(false, 0)),
                    soon());
 }
 
-static void statements_are_counted_as_they_are_sent(void **state)
+TEST(statements_are_counted_as_they_are_sent)
 {
     struct uuid id = {{1}};
     struct uuid other = {{2}};
 
-    (void)state;
     /* The first time it is prepared as well, the second time not. */
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(pg_exec(rig.pg, SQL_PRODUCT_READ, PG_ARGS(pg_int8(7)), soon()), PG_OK);
+        assert_int_equal(pg_exec(measured.pg, SQL_PRODUCT_READ, PG_ARGS(pg_int8(7)), soon()),
+                         PG_OK);
         expect(1, 1, 0);
     }
     assert_int_equal(insert(&id, "a"), PG_OK);
     expect(1, 1, 1);
-    assert_int_equal(pg_exec(rig.pg, SQL_ORDER_STATUS, PG_ARGS(pg_uuid(&id)), soon()), PG_OK);
-    assert_int_equal(pg_rows(rig.pg), 1);
+    assert_int_equal(pg_exec(measured.pg, SQL_ORDER_STATUS, PG_ARGS(pg_uuid(&id)), soon()), PG_OK);
+    assert_int_equal(pg_rows(measured.pg), 1);
     expect(1, 1, 0);
     assert_int_equal(insert(&id, "b"), PG_UNIQUE);
     expect(1, 1, 0);
 
-    pg_begin(rig.pg);
+    pg_begin(measured.pg);
     assert_int_equal(insert(&other, "c"), PG_OK);
-    assert_int_equal(pg_commit(rig.pg, soon()), PG_OK);
+    assert_int_equal(pg_commit(measured.pg, soon()), PG_OK);
     expect(3, 2, 1);
-    pg_begin(rig.pg);
-    assert_int_equal(pg_exec(rig.pg, SQL_PRODUCT_LOCK, PG_ARGS(pg_int8(7)), soon()), PG_OK);
-    pg_rollback(rig.pg, soon());
+    pg_begin(measured.pg);
+    assert_int_equal(pg_exec(measured.pg, SQL_PRODUCT_LOCK, PG_ARGS(pg_int8(7)), soon()), PG_OK);
+    pg_rollback(measured.pg, soon());
     expect(3, 2, 0);
     /* Nothing matched, so nothing is to be flushed. */
-    pg_begin(rig.pg);
-    assert_int_equal(pg_exec(rig.pg, SQL_PRODUCT_LOCK, PG_ARGS(pg_int8(7)), soon()), PG_OK);
-    assert_int_equal(pg_commit(rig.pg, soon()), PG_OK);
+    pg_begin(measured.pg);
+    assert_int_equal(pg_exec(measured.pg, SQL_PRODUCT_LOCK, PG_ARGS(pg_int8(7)), soon()), PG_OK);
+    assert_int_equal(pg_commit(measured.pg, soon()), PG_OK);
     expect(3, 2, 0);
 }
 
-static void rows_and_arrays_are_counted(void **state)
+TEST(rows_and_arrays_are_counted)
 {
     static const int64_t users[] = {42, 42, 43};
     static const char *const keys[] = {"a", NULL, "a longer key"};
 
-    (void)state;
-    assert_int_equal(pg_exec(rig.pg, SQL_ORDERS_PAGE,
+    assert_int_equal(pg_exec(measured.pg, SQL_ORDERS_PAGE,
                              PG_ARGS(pg_uuid(&(struct uuid){{0}}), pg_int8(100)), soon()),
                      PG_OK);
-    assert_int_equal(
-        pg_exec(rig.pg, SQL_BATCH_KEYS, PG_ARGS(pg_int8s(users, 3), pg_texts(keys, 3)), soon()),
-        PG_OK);
+    assert_int_equal(pg_exec(measured.pg, SQL_BATCH_KEYS,
+                             PG_ARGS(pg_int8s(users, 3), pg_texts(keys, 3)), soon()),
+                     PG_OK);
     expect(2, 2, 0);
 }
 
@@ -146,14 +145,13 @@ static int64_t redis_stat(const char *name)
     return atoll(at + strlen(name) + 1);
 }
 
-static void redis_has_read_and_written_what_is_counted(void **state)
+TEST_WITH(redis_has_read_and_written_what_is_counted, NULL, NULL)
 {
     struct error error = {ERROR_NONE, ""};
     struct redis_server *redis_server = redis_server_create(stack_redis(), "", &error);
     struct redis *redis = redis_create(redis_server);
     struct redis_answer answer;
 
-    (void)state;
     assert_true(redis_connect(redis, soon()));
     cost_take(COST_REDIS);
     /* What asking costs by itself. */
@@ -176,13 +174,5 @@ static void redis_has_read_and_written_what_is_counted(void **state)
     redis_server_destroy(redis_server);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(statements_are_counted_as_they_are_sent, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rows_and_arrays_are_counted, set_up, tear_down),
-        cmocka_unit_test(redis_has_read_and_written_what_is_counted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, stack_restore) != 0;
-}
+TEST_GROUP(NULL, stack_restore)
+TEST_EACH(set_up, tear_down)

@@ -165,23 +165,20 @@ static void a_waiter_is_not_passed(const char *path)
     server_stop(server);
 }
 
-static void the_list_does_not_pass_a_waiter(void **state)
+TEST(the_list_does_not_pass_a_waiter)
 {
-    (void)state;
     a_waiter_is_not_passed("/orders");
 }
 
-static void the_feed_does_not_pass_a_waiter(void **state)
+TEST(the_feed_does_not_pass_a_waiter)
 {
-    (void)state;
     a_waiter_is_not_passed("/orders/feed");
 }
 
 /* An order may be written long after its id was made, and PostgreSQL knows nothing of it before:
  * here its instance is stopped with the lock in its hands. */
-static void the_list_comes_back_for_an_id_made_before(void **state)
+TEST(the_list_comes_back_for_an_id_made_before)
 {
-    (void)state;
     server_use_failpoints("lock.acquired=stop");
     struct server *stopped = /* for less than its lease */
         server_start("--lock-ttl-ms", "90000", "--work-timeout-ms", "60000");
@@ -211,9 +208,8 @@ static void the_list_comes_back_for_an_id_made_before(void **state)
 }
 
 /* A page is in id order though an order in it was written later than its id says. */
-static void a_page_is_in_id_order(void **state)
+TEST(a_page_is_in_id_order)
 {
-    (void)state;
     static const char early[] = "01932d00-0000-7000-8000-000000000001";
     struct server *server = open_shop();
     char id[SHOP_ID_SIZE];
@@ -232,9 +228,8 @@ static void a_page_is_in_id_order(void **state)
 }
 
 /* Behind an order that is none any more, its sale being over, the list begins anew. */
-static void the_list_begins_anew_behind_an_ended_sale(void **state)
+TEST(the_list_begins_anew_behind_an_ended_sale)
 {
-    (void)state;
     struct server *server = open_shop();
     char gone[SHOP_ID_SIZE];
     char id[SHOP_ID_SIZE];
@@ -348,9 +343,8 @@ static void wait_decided(void)
     }
 }
 
-static void each_change_comes_once(void **state)
+TEST(each_change_comes_once)
 {
-    (void)state;
     enum { ROUNDS = 3, LAST = ROUNDS - 1 };
     struct server *server = open_shop();
     struct server *second = server_start(NULL);
@@ -393,9 +387,8 @@ static void each_change_comes_once(void **state)
 }
 
 /* The ended sale's orders that were not read are gone; what comes is the next one's. */
-static void the_feed_goes_on_over_a_put(void **state)
+TEST(the_feed_goes_on_over_a_put)
 {
-    (void)state;
     struct server *server = open_shop();
     char old[SHOP_ID_SIZE];
     char unread[SHOP_ID_SIZE];
@@ -450,9 +443,8 @@ static void buy_held(struct server *server, const char *strategy, char id[SHOP_I
 }
 
 /* A cancel waits for the product's row; it is paid meanwhile, which needs the order's row alone. */
-static void a_cancel_comes_behind_what_was_paid_before(void **state)
+TEST(a_cancel_comes_behind_what_was_paid_before)
 {
-    (void)state;
     struct server *server = open_shop();
 
     for (size_t s = 0; s < sizeof strategies / sizeof *strategies; s++) {
@@ -482,9 +474,8 @@ static void a_cancel_comes_behind_what_was_paid_before(void **state)
 }
 
 /* Rows that a dump has brought from a PostgreSQL that had counted further come once more. */
-static void restored_orders_are_not_lost(void **state)
+TEST(restored_orders_are_not_lost)
 {
-    (void)state;
     struct server *server = open_shop();
     char id[SHOP_ID_SIZE];
     char paid[SHOP_ID_SIZE];
@@ -513,9 +504,8 @@ static void restored_orders_are_not_lost(void **state)
     server_stop(server);
 }
 
-static void a_position_is_one_of_ours(void **state)
+TEST(a_position_is_one_of_ours)
 {
-    (void)state;
     static const char *const bad[] = {
         "",
         "1",
@@ -570,22 +560,4 @@ static int teardown(void **state)
     return left;
 }
 
-#define FEED_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FEED_TEST(the_list_does_not_pass_a_waiter),
-        FEED_TEST(the_list_comes_back_for_an_id_made_before),
-        FEED_TEST(a_page_is_in_id_order),
-        FEED_TEST(the_list_begins_anew_behind_an_ended_sale),
-        FEED_TEST(the_feed_does_not_pass_a_waiter),
-        FEED_TEST(each_change_comes_once),
-        FEED_TEST(a_cancel_comes_behind_what_was_paid_before),
-        FEED_TEST(the_feed_goes_on_over_a_put),
-        FEED_TEST(restored_orders_are_not_lost),
-        FEED_TEST(a_position_is_one_of_ours),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
-}
+TEST_EACH(setup, teardown)

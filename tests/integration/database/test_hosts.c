@@ -65,17 +65,6 @@ static int make_pair(void **state)
     return 0;
 }
 
-static void wait_status(struct server *server, int status)
-{
-    int64_t until_us = clock_mono_us() + t_patience_us();
-
-    while (server_status(server, "GET", "/readyz", NULL, NULL) != status) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("/readyz is not %d", status);
-        clock_sleep_until(clock_mono_us() + 10000);
-    }
-}
-
 static void expect_order(struct server *server, int64_t product, int64_t user)
 {
     struct buy buy = {.strategy = "conditional", .product = product, .user = user};
@@ -83,9 +72,8 @@ static void expect_order(struct server *server, int64_t product, int64_t user)
     shop_expect_buy_soon(server, &buy, 201);
 }
 
-static void first_host_is_silent(void **state)
+TEST_WITH(first_host_is_silent, listen_silently, stop_listening)
 {
-    (void)state;
     char *folder = stack_socket_folder();
     char conninfo[512];
 
@@ -112,9 +100,8 @@ static int64_t start_us(const char *conninfo)
 
 /* Where there is but one, its own time is over first: one of some starts is quicker than any could
  * be that waits for as long as a start may, five seconds. */
-static void silent_host_has_its_connect_timeout(void **state)
+TEST_WITH(silent_host_has_its_connect_timeout, listen_silently, stop_listening)
 {
-    (void)state;
     int64_t until_us = clock_mono_us() + t_patience_us();
     int64_t took_us;
     char conninfo[512];
@@ -155,9 +142,8 @@ static int64_t buy_anew_us(struct server *server, struct witness *witness, int64
 /* The start goes on to the next host when the name's share is over, and a session that is opened
  * later begins with the one that was reached: else it would wait for the name's share, two seconds
  * and a half, each time. */
-static void name_server_is_silent(void **state)
+TEST_WITH(name_server_is_silent, silence_names, let_names_be)
 {
-    (void)state;
     int64_t until_us = clock_mono_us() + t_patience_us();
     int64_t user = 2;
     char *folder = stack_socket_folder();
@@ -179,9 +165,8 @@ static void name_server_is_silent(void **state)
 }
 
 /* Neither does a look-up that is under way, and has no end, keep the server from its own. */
-static void only_host_has_a_name_nobody_knows(void **state)
+TEST_WITH(only_host_has_a_name_nobody_knows, silence_names, let_names_be)
 {
-    (void)state;
     struct server *server =
         server_start("--database", "host=db.invalid port=5432 dbname=seckill user=seckill");
 
@@ -211,33 +196,9 @@ static void wait_replayed(void)
     witness_close(primary);
 }
 
-static void own_host_stops(void **state)
-{
-    (void)state;
-    char conninfo[512];
-
-    pair_conninfo(conninfo, sizeof conninfo, pair.primary, pair.standby, "");
-    struct server *server =
-        server_start("--database", conninfo, "--redis", NULL, "--work-timeout-ms", "1000");
-    shop_put(server, 2, 10, NULL);
-    expect_order(server, 2, 1);
-    wait_replayed();
-    postgres_pause(pair.primary);
-    wait_status(server, 503);
-    postgres_promote(pair.standby);
-    wait_status(server, 200);
-    expect_order(server, 2, 2);
-    struct witness *standby = witness_open(postgres_conninfo(pair.standby, NULL, NULL));
-    assert_int_equal(witness_number(standby, "SELECT stock FROM product WHERE id = 2"), 8);
-    witness_close(standby);
-    server_stop(server);
-    postgres_resume(pair.primary);
-}
-
 /* The one that can be written to is found, wherever it stands, said or not. */
-static void standby_stands_first(void **state)
+TEST(standby_stands_first)
 {
-    (void)state;
     static const char *const asked[] = {"", " target_session_attrs=read-write",
                                         " target_session_attrs=primary"};
     char conninfo[512];
@@ -259,9 +220,8 @@ static void standby_stands_first(void **state)
 }
 
 /* The judge asks the primary alone, whatever the connection string says. */
-static void judge_reads_no_standby(void **state)
+TEST(judge_reads_no_standby)
 {
-    (void)state;
     struct error error = {.text = ""};
     char conninfo[512];
 
@@ -278,6 +238,28 @@ static void judge_reads_no_standby(void **state)
     assert_non_null(strstr(error.text, "server is in hot standby mode"));
 }
 
+TEST(own_host_stops)
+{
+    char conninfo[512];
+
+    pair_conninfo(conninfo, sizeof conninfo, pair.primary, pair.standby, "");
+    struct server *server =
+        server_start("--database", conninfo, "--redis", NULL, "--work-timeout-ms", "1000");
+    shop_put(server, 2, 10, NULL);
+    expect_order(server, 2, 1);
+    wait_replayed();
+    postgres_pause(pair.primary);
+    server_wait_ready(server, 503, NULL);
+    postgres_promote(pair.standby);
+    server_wait_ready(server, 200, NULL);
+    expect_order(server, 2, 2);
+    struct witness *standby = witness_open(postgres_conninfo(pair.standby, NULL, NULL));
+    assert_int_equal(witness_number(standby, "SELECT stock FROM product WHERE id = 2"), 8);
+    witness_close(standby);
+    server_stop(server);
+    postgres_resume(pair.primary);
+}
+
 static void write_line(const char *path, const char *conninfo, const char *password)
 {
     FILE *file = fopen(path, "w");
@@ -288,9 +270,8 @@ static void write_line(const char *path, const char *conninfo, const char *passw
 }
 
 /* The password, and the file that the server has it from, while it runs. */
-static void a_password_changes(void **state)
+TEST_WITH(a_password_changes, NULL, NULL)
 {
-    (void)state;
     struct postgres *postgres = postgres_create(NULL);
     const char *conninfo = postgres_conninfo(postgres, "keeper", NULL);
     int64_t until_us = clock_mono_us() + t_patience_us();
@@ -307,7 +288,7 @@ static void a_password_changes(void **state)
     write_line(path, conninfo, "one");
     setenv("SECKILL_DATABASE_FILE", path, 1);
     snprintf(text, sizeof text, "%s password=one", conninfo);
-    struct store *store = store_create(text, (struct store_limits){60000, 60000},
+    struct store *store = store_create(text, (struct store_limits){60000, 60000, 0},
                                        (struct store_schema){.name = "seckill"}, &error);
     struct pg *pg = pg_create(store);
     assert_true(pg_open(pg, until_us));
@@ -328,20 +309,5 @@ static void a_password_changes(void **state)
     store_destroy(store);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(first_host_is_silent, listen_silently, stop_listening),
-        cmocka_unit_test_setup_teardown(silent_host_has_its_connect_timeout, listen_silently,
-                                        stop_listening),
-        cmocka_unit_test_setup_teardown(name_server_is_silent, silence_names, let_names_be),
-        cmocka_unit_test_setup_teardown(only_host_has_a_name_nobody_knows, silence_names,
-                                        let_names_be),
-        cmocka_unit_test_setup_teardown(standby_stands_first, make_pair, server_teardown),
-        cmocka_unit_test_setup_teardown(judge_reads_no_standby, make_pair, server_teardown),
-        cmocka_unit_test_setup_teardown(own_host_stops, make_pair, server_teardown),
-        cmocka_unit_test(a_password_changes),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, postgres_teardown) != 0;
-}
+TEST_GROUP(NULL, postgres_teardown)
+TEST_EACH(make_pair, server_teardown)

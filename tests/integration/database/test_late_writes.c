@@ -99,41 +99,35 @@ static void sell_one_unit(const char *strategy, const char *key, const char *sta
     server_stop(other);
 }
 
-static void pessimistic_holds_its_row(void **state)
+TEST(pessimistic_holds_its_row)
 {
-    (void)state;
     sell_one_unit("pessimistic", IN_STEPS, "stock_set", "conditional");
 }
 
-static void optimistic_sees_that_it_is_late(void **state)
+TEST(optimistic_sees_that_it_is_late)
 {
-    (void)state;
     sell_one_unit("optimistic", NULL, "optimistic_buy", "conditional");
     sell_one_unit("optimistic", IN_STEPS, "stock_set_if_version", "conditional");
 }
 
-static void serializable_sees_that_it_is_late(void **state)
+TEST(serializable_sees_that_it_is_late)
 {
-    (void)state;
     sell_one_unit("serializable", IN_STEPS, "stock_set", "conditional");
 }
 
-static void advisory_lock_keeps_its_own_apart(void **state)
+TEST(advisory_lock_keeps_its_own_apart)
 {
-    (void)state;
     sell_one_unit("advisory-lock", IN_STEPS, "stock_set", "advisory-lock");
 }
 
-static void batch_holds_its_rows(void **state)
+TEST(batch_holds_its_rows)
 {
-    (void)state;
     sell_one_unit("batch", IN_STEPS, "batch_keys", "conditional");
 }
 
 /* The first one has seen that there is something to cancel, and comes late. */
-static void of_two_cancels_one_returns_the_units(void **state)
+TEST(of_two_cancels_one_returns_the_units)
 {
-    (void)state;
     struct server *late = start_patient(here.db.through);
     struct server *other = start_patient(here.db.conninfo);
     struct crowd *crowd = crowd_create();
@@ -163,9 +157,8 @@ static void of_two_cancels_one_returns_the_units(void **state)
 
 /* Its process is stopped with the row in its hand: PostgreSQL ends the session, and the row is
  * free. */
-static void a_stopped_client_loses_its_row(void **state)
+TEST(a_stopped_client_loses_its_row)
 {
-    (void)state;
     struct server *late = server_start("--work-ms", "4000", "--work-timeout-ms", "5000");
     struct server *other = server_start(NULL);
     struct buy buy = {.strategy = "pessimistic", .product = ++here.product, .user = 1};
@@ -192,9 +185,8 @@ static void a_stopped_client_loses_its_row(void **state)
 }
 
 /* More is asked for than any bucket has: all are locked, added up and filled anew. */
-static void buckets_are_locked_while_they_are_filled(void **state)
+TEST(buckets_are_locked_while_they_are_filled)
 {
-    (void)state;
     struct server *late = start_patient(here.db.through);
     struct server *other = start_patient(here.db.conninfo);
     struct buy buy = {.strategy = "buckets", .product = ++here.product, .user = 1};
@@ -258,16 +250,14 @@ static void meet_the_next_sale(const char *strategy, const char *statement, enum
     server_stop(other);
 }
 
-static void a_plain_figure_misses_the_next_sale(void **state)
+TEST(a_plain_figure_misses_the_next_sale)
 {
-    (void)state;
     meet_the_next_sale("local-lock", "order_insert_sold", BUY);
     meet_the_next_sale("local-lock", "stock_set", BUY_KEYED);
 }
 
-static void a_fenced_figure_misses_the_next_sale(void **state)
+TEST(a_fenced_figure_misses_the_next_sale)
 {
-    (void)state;
     meet_the_next_sale("redis-fenced", "order_insert_sold", BUY);
     meet_the_next_sale("redis-fenced", "stock_set_fenced", BUY_KEYED);
 }
@@ -297,28 +287,24 @@ static void write_under_a_stale_fence(const char *key, const char *statement)
     server_stop(other);
 }
 
-static void a_stale_fence_writes_no_figure(void **state)
+TEST(a_stale_fence_writes_no_figure)
 {
-    (void)state;
     write_under_a_stale_fence(NULL, "order_insert_sold");
     write_under_a_stale_fence(IN_STEPS, "stock_set_fenced");
 }
 
-static void a_version_is_of_one_sale(void **state)
+TEST(a_version_is_of_one_sale)
 {
-    (void)state;
     meet_the_next_sale("optimistic", "optimistic_buy", BUY);
 }
 
-static void a_cancel_misses_the_next_sale(void **state)
+TEST(a_cancel_misses_the_next_sale)
 {
-    (void)state;
     meet_the_next_sale("conditional", "stock_return", CANCEL);
 }
 
-static void a_fenced_cancel_misses_the_next_sale(void **state)
+TEST(a_fenced_cancel_misses_the_next_sale)
 {
-    (void)state;
     meet_the_next_sale("redis-queue", "stock_return_fenced", CANCEL);
 }
 
@@ -391,7 +377,7 @@ static void come_after_the_purge(const struct lone *lone)
     server_stop(other);
 }
 
-static void a_lone_statement_misses_the_next_sale(void **state)
+TEST(a_lone_statement_misses_the_next_sale)
 {
     static const struct lone lone[] = {
         {.strategy = "conditional", .statement = "conditional_buy"},
@@ -402,16 +388,14 @@ static void a_lone_statement_misses_the_next_sale(void **state)
         {.strategy = "redis-queue", .statement = "batch_buy"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof lone / sizeof *lone; i++)
         come_after_the_purge(&lone[i]);
 }
 
-static void a_queued_row_misses_the_next_sale(void **state)
+TEST(a_queued_row_misses_the_next_sale)
 {
     static const struct lone lone = {.strategy = "partitioned-queue", .statement = "queue_insert"};
 
-    (void)state;
     if (!stack_amqp())
         skip();
     come_after_the_purge(&lone);
@@ -419,12 +403,11 @@ static void a_queued_row_misses_the_next_sale(void **state)
 
 /* The reply to a payment's COMMIT is lost, or the COMMIT, or it comes late; PostgreSQL is there, or
  * away for longer than anybody may wait. The server looks up how the payment ended. */
-static void a_payment_is_looked_into(void **state)
+TEST(a_payment_is_looked_into)
 {
     static const enum pg_fault faults[] = {PG_FAULT_LOSE_REPLY, PG_FAULT_LOSE_REQUEST,
                                            PG_FAULT_DELAY, PG_FAULT_LOSE_REPLY};
     enum { LATE = 2, AWAY = 3 };
-    (void)state;
     server_use_database(here.db.through);
     struct server *server = /* with one session for look-ups */
         server_start("--pg-sessions", "7", "--amqp", "", "--lock-wait-ms", "500",
@@ -464,9 +447,8 @@ static void a_payment_is_looked_into(void **state)
 }
 
 /* Nothing of a call was done when its session ended under it: it is made again. */
-static void a_call_whose_session_has_ended_is_made_again(void **state)
+TEST(a_call_whose_session_has_ended_is_made_again)
 {
-    (void)state;
     enum { PRODUCT = 77 };
     static const struct {
         const char *statement, *method, *target, *body;
@@ -497,28 +479,5 @@ static void a_call_whose_session_has_ended_is_made_again(void **state)
     server_stop(server);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(pessimistic_holds_its_row, server_teardown),
-        cmocka_unit_test_teardown(optimistic_sees_that_it_is_late, server_teardown),
-        cmocka_unit_test_teardown(serializable_sees_that_it_is_late, server_teardown),
-        cmocka_unit_test_teardown(advisory_lock_keeps_its_own_apart, server_teardown),
-        cmocka_unit_test_teardown(batch_holds_its_rows, server_teardown),
-        cmocka_unit_test_teardown(of_two_cancels_one_returns_the_units, server_teardown),
-        cmocka_unit_test_teardown(a_stopped_client_loses_its_row, server_teardown),
-        cmocka_unit_test_teardown(buckets_are_locked_while_they_are_filled, server_teardown),
-        cmocka_unit_test_teardown(a_plain_figure_misses_the_next_sale, server_teardown),
-        cmocka_unit_test_teardown(a_fenced_figure_misses_the_next_sale, server_teardown),
-        cmocka_unit_test_teardown(a_stale_fence_writes_no_figure, server_teardown),
-        cmocka_unit_test_teardown(a_version_is_of_one_sale, server_teardown),
-        cmocka_unit_test_teardown(a_cancel_misses_the_next_sale, server_teardown),
-        cmocka_unit_test_teardown(a_fenced_cancel_misses_the_next_sale, server_teardown),
-        cmocka_unit_test_teardown(a_lone_statement_misses_the_next_sale, server_teardown),
-        cmocka_unit_test_teardown(a_queued_row_misses_the_next_sale, server_teardown),
-        cmocka_unit_test_teardown(a_payment_is_looked_into, server_teardown),
-        cmocka_unit_test_teardown(a_call_whose_session_has_ended_is_made_again, server_teardown),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop) != 0;
-}
+TEST_GROUP(start, stop)
+TEST_EACH(NULL, server_teardown)

@@ -72,9 +72,8 @@ static void let_lease_end_in(int seconds)
 
 /* The row has the lease that it is to have; then its end is the test's, so that no buyer comes too
  * late to meet it. */
-static void a_dead_holders_lease_ends(void **state)
+TEST(a_dead_holders_lease_ends)
 {
-    (void)state;
     struct server *server = start_patient();
     int64_t until_us = clock_mono_us() + PATIENCE_US;
     die_holding("lock-row", "6000", "5900");
@@ -100,9 +99,8 @@ static void a_dead_holders_lease_ends(void **state)
     server_stop(server);
 }
 
-static void without_a_lease_it_is_for_ever(void **state)
+TEST(without_a_lease_it_is_for_ever)
 {
-    (void)state;
     struct server *server = start_patient();
     die_holding("control-lease-less-lock-row", "2000", "1900");
     struct buy buy = buy_by("control-lease-less-lock-row", 2);
@@ -134,9 +132,8 @@ static int sell_the_last_unit(struct server *server, const char *strategy)
     return sold;
 }
 
-static void an_upsert_excludes_nobody(void **state)
+TEST(an_upsert_excludes_nobody)
 {
-    (void)state;
     /* No short lease: four that work at once on a busy machine must not outlast theirs. */
     struct server *server = server_start("--work-ms", "400", NULL);
     assert_int_equal(sell_the_last_unit(server, "lock-row"), 1);
@@ -154,9 +151,8 @@ static void an_upsert_excludes_nobody(void **state)
 }
 
 /* A holder whose row has another owner by now does not delete it. */
-static void only_the_owner_deletes_it(void **state)
+TEST(only_the_owner_deletes_it)
 {
-    (void)state;
     struct server *server = start("lock.acquired=hold", "60000", "50000");
     struct crowd *crowd = crowd_create();
     struct buy buy = buy_by("lock-row", 1);
@@ -185,20 +181,15 @@ static int next_product(void **state)
     return 0;
 }
 
+TEST_EACH(next_product, server_teardown)
+
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, next_product, server_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_dead_holders_lease_ends),
-        TEST(without_a_lease_it_is_for_ever),
-        TEST(an_upsert_excludes_nobody),
-        TEST(only_the_owner_deletes_it),
-    };
     char *conninfo = stack_database_create("seckill_lock_row");
 
     server_use_database(conninfo);
     witness = witness_open(conninfo);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = t_run_all(NULL, NULL);
     witness_close(witness);
     stack_database_drop("seckill_lock_row");
     free(conninfo);

@@ -34,11 +34,10 @@ static int64_t attempts(void)
 
 /* A transaction that waits for the row when its change is committed has read an older version, and
  * is made again. */
-static void a_serialization_failure_is_made_again(void **state)
+TEST(a_serialization_failure_is_made_again)
 {
     int64_t before = attempts();
 
-    (void)state;
     shop_put(server, product, 3, NULL);
     struct witness *holder = witness_hold(conninfo, product);
     witness_run(holder, "UPDATE product SET name = 'changed' WHERE id = %lld", (long long)product);
@@ -78,7 +77,7 @@ static void hide_product(bool hide)
 /* Each compare-and-set finds the version changed: the order is tried two hundred times. The pauses
  * between them, even from 0 to 20 ms, add up to 2 s, and in a billion orders not once to less than
  * 1.4 s; the attempts alone take a tenth of that. */
-static void a_race_that_is_always_lost_is_paused_for(void **state)
+TEST(a_race_that_is_always_lost_is_paused_for)
 {
     enum { ATTEMPTS_MAX = 200, LEAST_US = 1400000 };
     struct server *fast = server_start(NULL); /* without --work-ms */
@@ -86,7 +85,6 @@ static void a_race_that_is_always_lost_is_paused_for(void **state)
     struct buy buy = {
         .strategy = "optimistic", .product = product, .user = 1, .more = "&wait_ms=60000"};
 
-    (void)state;
     shop_put(server, product, 1, NULL);
     hide_product(true);
     shop_crowd_buy(crowd, fast, &buy);
@@ -103,12 +101,11 @@ static void a_race_that_is_always_lost_is_paused_for(void **state)
 
 /* On a slow machine their time may be over before there is a race at all; so more than one round
  * may have to be made. */
-static void a_serialization_failure_without_time_says_so(void **state)
+TEST(a_serialization_failure_without_time_says_so)
 {
     int64_t until_us = clock_mono_us() + t_patience_us();
     int exhausted = 0;
 
-    (void)state;
     while (exhausted == 0 && clock_mono_us() < until_us) {
         shop_put(server, product, 10, NULL);
         struct crowd *crowd = begin_buyers("serializable", 4, "&wait_ms=150");
@@ -125,9 +122,8 @@ static void a_serialization_failure_without_time_says_so(void **state)
 }
 
 /* What another strategy wrote after the snapshot is refused, too. */
-static void serializable_sees_what_others_wrote(void **state)
+TEST(serializable_sees_what_others_wrote)
 {
-    (void)state;
     shop_put(server, product, 4, NULL);
     struct crowd *crowd = crowd_create();
     for (int i = 0; i < 8; i++) {
@@ -157,12 +153,11 @@ static void expect_wait_timeout(struct buy buy, const char *more, int64_t wait_u
     crowd_destroy(crowd);
 }
 
-static void the_advisory_lock_is_asked_for(void **state)
+TEST(the_advisory_lock_is_asked_for)
 {
     static const char *const bodies[] = {NULL, "guarded"};
     char id[SHOP_ID_SIZE];
 
-    (void)state;
     shop_put(server, product, 10, NULL);
     for (int i = 0; i < 2; i++) {
         struct buy buy = {
@@ -187,9 +182,8 @@ static void the_advisory_lock_is_asked_for(void **state)
 }
 
 /* The schema's lock, as another instance's start holds it, is none of a product's. */
-static void the_schemas_lock_is_another(void **state)
+TEST(the_schemas_lock_is_another)
 {
-    (void)state;
     shop_put(server, product, 10, NULL);
     witness_run(witness, "SELECT pg_advisory_lock(32476585539202156)");
     struct buy buy = {
@@ -205,24 +199,16 @@ static int next_product(void **state)
     return 0;
 }
 
+TEST_EACH(next_product, NULL)
+
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup(name, next_product)
-    const struct CMUnitTest tests[] = {
-        TEST(a_serialization_failure_is_made_again),
-        TEST(a_race_that_is_always_lost_is_paused_for),
-        TEST(a_serialization_failure_without_time_says_so),
-        TEST(serializable_sees_what_others_wrote),
-        TEST(the_advisory_lock_is_asked_for),
-        TEST(the_schemas_lock_is_another),
-    };
-
     conninfo = stack_database_create("seckill_pg_locks");
     server_use_database(conninfo);
     server = server_start("--work-ms", "300", "--lock-wait-ms", "60000", "--work-timeout-ms",
                           "120000", "--lock-ttl-ms", "180000");
     witness = witness_open(conninfo);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = t_run_all(NULL, NULL);
     witness_close(witness);
     if (!failed)
         server_stop(server);

@@ -78,7 +78,7 @@ static int set_up(void **state)
 
     (void)state;
     here.conninfo = stack_database_create(DATABASE);
-    here.store = store_create(here.conninfo, (struct store_limits){60000, 60000},
+    here.store = store_create(here.conninfo, (struct store_limits){60000, 60000, 0},
                               (struct store_schema){.name = "seckill"}, &error);
     assert_non_null(here.store);
     here.pg = pg_create(here.store);
@@ -106,9 +106,8 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void each_has_its_own_result(void **state)
+TEST(each_has_its_own_result)
 {
-    (void)state;
     fill(HOT, 0, 2 * HOT);
     assert_int_equal(send_all(2 * HOT), 2 * HOT);
     for (int i = 0; i < 2 * HOT; i++) {
@@ -122,9 +121,8 @@ static void each_has_its_own_result(void **state)
     witness_expect_exact(here.witness, HOT);
 }
 
-static void more_follow_as_answers_come(void **state)
+TEST(more_follow_as_answers_come)
 {
-    (void)state;
     fill(MANY, 0, ORDERS);
     assert_int_equal(send_all(ORDERS), ORDERS);
     assert_int_equal(orders_of(MANY), ORDERS);
@@ -133,9 +131,8 @@ static void more_follow_as_answers_come(void **state)
     witness_expect_exact(here.witness, MANY);
 }
 
-static void what_is_not_prepared_goes_first_and_alone(void **state)
+TEST(what_is_not_prepared_goes_first_and_alone)
 {
-    (void)state;
     pg_close(here.pg);
     assert_true(pg_connect(here.pg, soon()));
     fill(MANY, 0, 4);
@@ -144,11 +141,10 @@ static void what_is_not_prepared_goes_first_and_alone(void **state)
     assert_int_equal(orders_of(MANY), 4);
 }
 
-static void one_that_fails_leaves_the_others_alone(void **state)
+TEST(one_that_fails_leaves_the_others_alone)
 {
     enum { COUNT = 5, FAILING = 2 };
 
-    (void)state;
     fill(OTHER, FAILING, 1);
     assert_int_equal(send_all(1), 1);
     fill(OTHER, 0, COUNT);
@@ -161,9 +157,8 @@ static void one_that_fails_leaves_the_others_alone(void **state)
 }
 
 /* The holder keeps the row for longer than all of them may wait. */
-static void a_wait_in_vain_is_the_last_that_is_sent(void **state)
+TEST(a_wait_in_vain_is_the_last_that_is_sent)
 {
-    (void)state;
     witness_run(here.holder, "BEGIN; " LOCK, MANY);
     pg_lock_until(here.pg, soon(), WAIT_MS);
     fill(MANY, 0, ORDERS);
@@ -178,20 +173,18 @@ static void a_wait_in_vain_is_the_last_that_is_sent(void **state)
     assert_int_equal(orders_of(MANY), ORDERS);
 }
 
-static void none_is_begun_when_the_time_is_over(void **state)
+TEST(none_is_begun_when_the_time_is_over)
 {
-    (void)state;
     fill(MANY, 0, ORDERS);
     assert_int_equal(send(ORDERS, clock_mono_us(), soon()), AHEAD);
     assert_int_equal(orders_of(MANY), AHEAD);
 }
 
 /* Nobody knows what became of those that were under way, and nothing was done about the others. */
-static void no_answer_in_time_leaves_them_unknown(void **state)
+TEST(no_answer_in_time_leaves_them_unknown)
 {
     enum { SHORT_US = 1000000 };
 
-    (void)state;
     witness_run(here.holder, "BEGIN; " LOCK, MANY);
     fill(MANY, 0, ORDERS);
     assert_int_equal(send(ORDERS, INT64_MAX, clock_mono_us() + SHORT_US), AHEAD);
@@ -205,18 +198,16 @@ static void no_answer_in_time_leaves_them_unknown(void **state)
     assert_int_equal(run.ends[0].status, PG_OK);
 }
 
-static void without_a_session_none_is_sent(void **state)
+TEST(without_a_session_none_is_sent)
 {
-    (void)state;
     pg_close(here.pg);
     fill(MANY, 0, 3);
     assert_int_equal(send_all(3), 0);
 }
 
 /* One session releases its commits early, and says so to PostgreSQL once. */
-static void commits_may_be_released_early(void **state)
+TEST(commits_may_be_released_early)
 {
-    (void)state;
     pg_commit_early(here.pg, true);
     fill(MANY, 0, 10);
     assert_int_equal(send_all(10), 10);
@@ -234,21 +225,5 @@ static void commits_may_be_released_early(void **state)
     assert_int_equal(pg_flush_reads(here.pg, soon()), PG_OK);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(each_has_its_own_result),
-        CASE(more_follow_as_answers_come),
-        CASE(what_is_not_prepared_goes_first_and_alone),
-        CASE(one_that_fails_leaves_the_others_alone),
-        CASE(a_wait_in_vain_is_the_last_that_is_sent),
-        CASE(none_is_begun_when_the_time_is_over),
-        CASE(no_answer_in_time_leaves_them_unknown),
-        CASE(without_a_session_none_is_sent),
-        CASE(commits_may_be_released_early),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, stack_restore) != 0;
-}
+TEST_GROUP(NULL, stack_restore)
+TEST_EACH(set_up, tear_down)

@@ -88,10 +88,8 @@ static void expect_few_read(int64_t before, int64_t most)
     assert_in_range(witness_number(here.witness, READ) - before, 1, most);
 }
 
-static void plans_follow_the_tables(void **state)
+TEST(plans_follow_the_tables)
 {
-    (void)state;
-
     probe();
     assert_true(pg_connect(here.pg, soon()));
     look_up(0);
@@ -104,10 +102,8 @@ static void plans_follow_the_tables(void **state)
 }
 
 /* While others shrink, between the same two looks. */
-static void plans_follow_one_table_of_all(void **state)
+TEST(plans_follow_one_table_of_all)
 {
-    (void)state;
-
     witness_run(
         here.witness,
         "INSERT INTO restock SELECT gen_random_uuid(), %d, %d, 1, 'conditional', NULL, now()"
@@ -131,11 +127,10 @@ static void plans_follow_one_table_of_all(void **state)
 /* Half of the orders are cancelled, of products that were PUT different numbers of times. To the
  * planner, to which a product and its epoch have nothing to do with each other, next to none of
  * them is of a present sale. */
-static void a_page_of_the_feed_begins_at_its_position(void **state)
+TEST(a_page_of_the_feed_begins_at_its_position)
 {
     enum { PRODUCTS = 30, PAGE = 100 };
     static const struct uuid none = {{0}};
-    (void)state;
 
     witness_run(here.witness,
                 "INSERT INTO product (id, initial_stock, stock, epoch, version)"
@@ -159,10 +154,8 @@ static void a_page_of_the_feed_begins_at_its_position(void **state)
 
 /* Rows that are locked for a change must be chosen once. A subquery behind IN may become the inner
  * side of a nested loop, and then chooses, and locks, anew for each row of the table. */
-static void what_is_locked_is_chosen_once(void **state)
+TEST_WITH(what_is_locked_is_chosen_once, NULL, NULL)
 {
-    (void)state;
-
     for (int i = 0; i < SQL_COUNT; i++) {
         const char *in = strstr(sql_texts[i], " IN (\n");
         if (in && strstr(in, "FOR UPDATE"))
@@ -176,24 +169,6 @@ static void wait_cleared(void)
          witness_number(here.witness, "SELECT count(*) FROM retired") > 0;
          clock_sleep_until(clock_mono_us() + 20000))
         assert_true(clock_mono_us() < until_us);
-}
-
-/* The purge's session has planned its statements for empty tables before a large sale ends. A piece
- * that is begun before the background has seen the tables grow is given up, and made again. */
-static void a_large_sale_is_cleared(void **state)
-{
-    (void)state;
-    struct server *server = server_start(NULL);
-
-    witness_run(here.witness, "INSERT INTO retired VALUES (%d, %d)", ENDED, EPOCH);
-    wait_cleared();
-    witness_run(here.witness, "BEGIN");
-    witness_run(here.witness, "INSERT INTO retired VALUES (%d, %d)", ENDED, EPOCH);
-    grow(ENDED);
-    witness_run(here.witness, "COMMIT");
-    wait_cleared();
-    assert_int_equal(witness_number(here.witness, "SELECT count(*) FROM orders"), 0);
-    server_stop(server);
 }
 
 /* Nobody else is to make the plans anew. Known to be empty, as after a sale that was cleared away;
@@ -216,6 +191,23 @@ static int empty_tables(void **state)
     return 0;
 }
 
+/* The purge's session has planned its statements for empty tables before a large sale ends. A piece
+ * that is begun before the background has seen the tables grow is given up, and made again. */
+TEST_WITH(a_large_sale_is_cleared, empty_tables, server_teardown)
+{
+    struct server *server = server_start(NULL);
+
+    witness_run(here.witness, "INSERT INTO retired VALUES (%d, %d)", ENDED, EPOCH);
+    wait_cleared();
+    witness_run(here.witness, "BEGIN");
+    witness_run(here.witness, "INSERT INTO retired VALUES (%d, %d)", ENDED, EPOCH);
+    grow(ENDED);
+    witness_run(here.witness, "COMMIT");
+    wait_cleared();
+    assert_int_equal(witness_number(here.witness, "SELECT count(*) FROM orders"), 0);
+    server_stop(server);
+}
+
 static int set_up(void **state)
 {
     struct error error = {ERROR_NONE, ""};
@@ -223,7 +215,7 @@ static int set_up(void **state)
     (void)state;
     here.conninfo = stack_database_create(DATABASE);
     server_use_database(here.conninfo);
-    here.store = store_create(here.conninfo, (struct store_limits){60000, 60000},
+    here.store = store_create(here.conninfo, (struct store_limits){60000, 60000, 0},
                               (struct store_schema){.name = "seckill"}, &error);
     assert_non_null(here.store);
     here.prober = pg_create(here.store);
@@ -245,15 +237,5 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(plans_follow_the_tables, empty_tables),
-        cmocka_unit_test_setup(plans_follow_one_table_of_all, empty_tables),
-        cmocka_unit_test_setup(a_page_of_the_feed_begins_at_its_position, empty_tables),
-        cmocka_unit_test(what_is_locked_is_chosen_once),
-        cmocka_unit_test_setup_teardown(a_large_sale_is_cleared, empty_tables, server_teardown),
-    };
-
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)
+TEST_EACH(empty_tables, NULL)

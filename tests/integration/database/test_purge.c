@@ -30,13 +30,74 @@ static void wait_number(int64_t number, const char *sql)
     }
 }
 
+/* Thousands of products may end their sales with one PUT: not a transaction and a pause for each.
+ */
+TEST(small_sales_are_cleared_together)
+{
+    struct server *server = server_start(NULL);
+
+    witness = witness_open(conninfo);
+    int64_t before = witness_number(witness, "SELECT pg_current_xact_id()::text");
+    witness_run(witness, "INSERT INTO retired SELECT n, 1 FROM generate_series(1001, 1300) AS n");
+    wait_number(0, "SELECT count(*) FROM retired");
+    int64_t after = witness_number(witness, "SELECT pg_current_xact_id()::text");
+    assert_in_range(after - before, 2, 150); /* on a slow machine a piece has fewer */
+    witness_close(witness);
+    server_stop(server);
+}
+
+/* A hundred sales would take longer than a piece may, from so far away: it is committed with those
+ * that it has after a while. */
+TEST(far_away_fewer_are_cleared_together)
+{
+    enum { ROUND_TRIP_US = 25000 };
+    char *folder = stack_socket_folder();
+    struct pg_proxy *proxy = pg_proxy_create(folder);
+    char *through = stack_database_through(conninfo, pg_proxy_folder(proxy));
+    struct server *server = server_start("--database", through);
+
+    witness = witness_open(conninfo);
+    pg_proxy_far_away(proxy, ROUND_TRIP_US);
+    witness_run(witness, "INSERT INTO retired SELECT n, 1 FROM generate_series(2001, 2080) AS n");
+    wait_number(0, "SELECT count(*) FROM retired");
+    assert_false(server_says(server, not_deleted));
+    witness_close(witness);
+    server_stop(server);
+    pg_proxy_destroy(proxy);
+    free(through);
+    free(folder);
+}
+
+/* What one statement deletes takes too long, and all of it is undone: the next deletes less. */
+TEST(what_takes_too_long_is_cleared_by_less)
+{
+    struct server *server = server_start(NULL);
+
+    witness = witness_open(conninfo);
+    witness_run(witness, "DROP FUNCTION IF EXISTS slowly CASCADE");
+    witness_run(witness, "CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS"
+                         " 'BEGIN PERFORM pg_sleep(0.003); RETURN OLD; END'");
+    witness_run(witness, "CREATE TRIGGER slowly BEFORE DELETE ON orders FOR EACH ROW"
+                         " EXECUTE FUNCTION slowly()");
+    shop_put(server, 5, 1, NULL);
+    witness_run(witness,
+                "INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status,"
+                " created_at) SELECT gen_random_uuid(), id, epoch, n, 1, 'conditional', 1, now()"
+                " FROM product, generate_series(1, 2000) AS n WHERE id = 5");
+    shop_put(server, 5, 1, NULL);
+    wait_number(0, "SELECT count(*) FROM orders WHERE product_id = 5");
+    assert_true(server_says(server, not_deleted));
+    witness_run(witness, "DROP FUNCTION slowly CASCADE");
+    witness_close(witness);
+    server_stop(server);
+}
+
 /* Somebody is about to take a user's row over for the new sale, and holds it: the purge passes it
  * by, and clears the rest away. It must not wait, because its own locks may be waited for by just
  * the one that it waits for: a buyer takes the user's row, and then the row of the Idempotency-Key.
  */
-static void a_purge_leaves_the_new_sales_limits(void **state)
+TEST(a_purge_leaves_the_new_sales_limits)
 {
-    (void)state;
     struct server *server = server_start(NULL);
     struct buy buy = {.strategy = "conditional", .product = 1, .user = 1, .key = "cart"};
 
@@ -60,9 +121,8 @@ static void a_purge_leaves_the_new_sales_limits(void **state)
 
 /* Change data capture of a whole database: PostgreSQL refuses to change rows that have no identity.
  */
-static void a_publication_of_all_tables_stops_no_purge(void **state)
+TEST(a_publication_of_all_tables_stops_no_purge)
 {
-    (void)state;
     struct server *server = server_start(NULL);
     struct buy buy = {.strategy = "conditional", .product = 2, .user = 1};
     char superuser[256];
@@ -90,33 +150,10 @@ static void a_publication_of_all_tables_stops_no_purge(void **state)
     server_stop(server);
 }
 
-/* The row of a product that somebody has deleted: its orders are of no sale, and their keys free.
- */
-static void a_key_of_a_product_that_is_gone(void **state)
-{
-    static const char *const strategies[] = {"conditional", "batch", "partitioned-queue"};
-    (void)state;
-    struct server *server = server_start(NULL);
-
-    witness = witness_open(conninfo);
-    for (int i = 0; i < (stack_amqp() ? 3 : 2); i++) {
-        struct buy buy = {.strategy = strategies[i], .product = 10 + i, .user = 10 + i, .key = "k"};
-        shop_put(server, buy.product, 1, NULL);
-        shop_expect_buy(server, &buy, 201, "", NULL);
-        witness_run(witness, "DELETE FROM product WHERE id = %lld", (long long)buy.product);
-        buy.product += 10;
-        shop_put(server, buy.product, 1, NULL);
-        shop_expect_buy(server, &buy, 201, "", NULL);
-    }
-    witness_close(witness);
-    server_stop(server);
-}
-
 /* An ended sale's row that is locked stays until it is free, and is cleared away then; other sales
  * do not wait for it. */
-static void a_purge_comes_back_for_what_was_locked(void **state)
+TEST(a_purge_comes_back_for_what_was_locked)
 {
-    (void)state;
     struct server *server = server_start(NULL);
 
     holder = witness_open(conninfo);
@@ -146,75 +183,9 @@ static void a_purge_comes_back_for_what_was_locked(void **state)
     server_stop(server);
 }
 
-/* Thousands of products may end their sales with one PUT: not a transaction and a pause for each.
- */
-static void small_sales_are_cleared_together(void **state)
-{
-    (void)state;
-    struct server *server = server_start(NULL);
-
-    witness = witness_open(conninfo);
-    int64_t before = witness_number(witness, "SELECT pg_current_xact_id()::text");
-    witness_run(witness, "INSERT INTO retired SELECT n, 1 FROM generate_series(1001, 1300) AS n");
-    wait_number(0, "SELECT count(*) FROM retired");
-    int64_t after = witness_number(witness, "SELECT pg_current_xact_id()::text");
-    assert_in_range(after - before, 2, 150); /* on a slow machine a piece has fewer */
-    witness_close(witness);
-    server_stop(server);
-}
-
-/* A hundred sales would take longer than a piece may, from so far away: it is committed with those
- * that it has after a while. */
-static void far_away_fewer_are_cleared_together(void **state)
-{
-    (void)state;
-    enum { ROUND_TRIP_US = 25000 };
-    char *folder = stack_socket_folder();
-    struct pg_proxy *proxy = pg_proxy_create(folder);
-    char *through = stack_database_through(conninfo, pg_proxy_folder(proxy));
-    struct server *server = server_start("--database", through);
-
-    witness = witness_open(conninfo);
-    pg_proxy_far_away(proxy, ROUND_TRIP_US);
-    witness_run(witness, "INSERT INTO retired SELECT n, 1 FROM generate_series(2001, 2080) AS n");
-    wait_number(0, "SELECT count(*) FROM retired");
-    assert_false(server_says(server, not_deleted));
-    witness_close(witness);
-    server_stop(server);
-    pg_proxy_destroy(proxy);
-    free(through);
-    free(folder);
-}
-
-/* What one statement deletes takes too long, and all of it is undone: the next deletes less. */
-static void what_takes_too_long_is_cleared_by_less(void **state)
-{
-    (void)state;
-    struct server *server = server_start(NULL);
-
-    witness = witness_open(conninfo);
-    witness_run(witness, "DROP FUNCTION IF EXISTS slowly CASCADE");
-    witness_run(witness, "CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS"
-                         " 'BEGIN PERFORM pg_sleep(0.003); RETURN OLD; END'");
-    witness_run(witness, "CREATE TRIGGER slowly BEFORE DELETE ON orders FOR EACH ROW"
-                         " EXECUTE FUNCTION slowly()");
-    shop_put(server, 5, 1, NULL);
-    witness_run(witness,
-                "INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status,"
-                " created_at) SELECT gen_random_uuid(), id, epoch, n, 1, 'conditional', 1, now()"
-                " FROM product, generate_series(1, 2000) AS n WHERE id = 5");
-    shop_put(server, 5, 1, NULL);
-    wait_number(0, "SELECT count(*) FROM orders WHERE product_id = 5");
-    assert_true(server_says(server, not_deleted));
-    witness_run(witness, "DROP FUNCTION slowly CASCADE");
-    witness_close(witness);
-    server_stop(server);
-}
-
 /* It keeps the probes from being made, so it does not wait for long, and says why. */
-static void a_purge_that_waits_gives_up(void **state)
+TEST(a_purge_that_waits_gives_up)
 {
-    (void)state;
     struct server *server = server_start(NULL);
 
     holder = witness_open(conninfo);
@@ -234,9 +205,8 @@ static void a_purge_that_waits_gives_up(void **state)
 }
 
 /* A server that is told to end does not wait for it. */
-static void a_purge_that_waits_is_left(void **state)
+TEST(a_purge_that_waits_is_left)
 {
-    (void)state;
     enum { SOON_US = 15000000 };
     struct server *server = server_start(NULL);
 
@@ -258,23 +228,34 @@ static void a_purge_that_waits_is_left(void **state)
     witness_close(witness);
 }
 
+/* The row of a product that somebody has deleted: its orders are of no sale, and their keys free.
+ */
+TEST(a_key_of_a_product_that_is_gone)
+{
+    static const char *const strategies[] = {"conditional", "batch", "partitioned-queue"};
+    struct server *server = server_start(NULL);
+
+    witness = witness_open(conninfo);
+    for (int i = 0; i < (stack_amqp() ? 3 : 2); i++) {
+        struct buy buy = {.strategy = strategies[i], .product = 10 + i, .user = 10 + i, .key = "k"};
+        shop_put(server, buy.product, 1, NULL);
+        shop_expect_buy(server, &buy, 201, "", NULL);
+        witness_run(witness, "DELETE FROM product WHERE id = %lld", (long long)buy.product);
+        buy.product += 10;
+        shop_put(server, buy.product, 1, NULL);
+        shop_expect_buy(server, &buy, 201, "", NULL);
+    }
+    witness_close(witness);
+    server_stop(server);
+}
+
+TEST_EACH(NULL, server_teardown)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(small_sales_are_cleared_together, server_teardown),
-        cmocka_unit_test_teardown(far_away_fewer_are_cleared_together, server_teardown),
-        cmocka_unit_test_teardown(what_takes_too_long_is_cleared_by_less, server_teardown),
-        cmocka_unit_test_teardown(a_purge_leaves_the_new_sales_limits, server_teardown),
-        cmocka_unit_test_teardown(a_publication_of_all_tables_stops_no_purge, server_teardown),
-        cmocka_unit_test_teardown(a_purge_comes_back_for_what_was_locked, server_teardown),
-        cmocka_unit_test_teardown(a_purge_that_waits_gives_up, server_teardown),
-        cmocka_unit_test_teardown(a_purge_that_waits_is_left, server_teardown),
-        cmocka_unit_test_teardown(a_key_of_a_product_that_is_gone, server_teardown),
-    };
-
     conninfo = stack_database_create("seckill_purge");
     server_use_database(conninfo);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = t_run_all(NULL, NULL);
     stack_database_drop("seckill_purge");
     free(conninfo);
     return failed != 0;

@@ -52,9 +52,8 @@ static void wait_some(const char *sql)
 }
 
 /* An order waits for its row as long as its own time says, and sessions stay. */
-static void role_has_timeouts(void **state)
+TEST(role_has_timeouts)
 {
-    (void)state;
     struct crowd *crowd = crowd_create();
     struct buy buy = {.strategy = "conditional", .product = 1, .user = 1, .more = "&wait_ms=60000"};
 
@@ -83,9 +82,8 @@ static void role_has_timeouts(void **state)
 }
 
 /* Only one warning says that a commit is no commit; most have the same code. */
-static void a_warning_of_something_else(void **state)
+TEST(a_warning_of_something_else)
 {
-    (void)state;
     struct server *server = server_start(NULL);
     struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
 
@@ -101,10 +99,8 @@ static void a_warning_of_something_else(void **state)
 }
 
 /* What a client sends is what is stored. */
-static void role_has_an_encoding(void **state)
+TEST(role_has_an_encoding)
 {
-    (void)state;
-
     set_for_role("client_encoding", "'LATIN1'");
     struct server *server = server_start(NULL);
     shop_put(server, 1, 1, ", \"name\": \"\u96ea\"");
@@ -121,9 +117,8 @@ static int64_t count_tables(const char *schema)
 /* The tables are in public, where earlier versions made them, and the default search_path begins
  * with a schema named like the role. One that appears later is nobody's, neither a new session's
  * nor a new server's: a table alone makes it no schema of ours. */
-static void schema_appears(void **state)
+TEST(schema_appears)
 {
-    (void)state;
     server_stop(server_start("--schema", "public"));
     struct server *first = server_start(NULL);
 
@@ -147,35 +142,6 @@ static void schema_appears(void **state)
     server_stop(second);
 }
 
-/* A session may take as long to open as its order may wait. */
-static void slow_connect_is_waited_for(void **state)
-{
-    (void)state;
-    enum { SLOW_US = 2500000 }; /* more than it would get at least */
-    char *folder = stack_socket_folder();
-    struct pg_proxy *proxy = pg_proxy_create(folder);
-    char *through = stack_database_through(here.conninfo, pg_proxy_folder(proxy));
-    struct crowd *crowd = crowd_create();
-    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1, .more = "&wait_ms=60000"};
-
-    struct server *server = server_start("--database", through);
-    shop_put(server, 1, 1, NULL);
-    pg_proxy_arm(proxy, "SELECT count(set_config(", PG_FAULT_HOLD);
-    shop_crowd_buy(crowd, server, &buy);
-    crowd_send(crowd);
-    pg_proxy_wait_fault(proxy);
-    clock_sleep_until(clock_mono_us() + SLOW_US);
-    pg_proxy_release(proxy);
-    crowd_finish(crowd, t_patience_us());
-    if (crowd_count(crowd, 201, "") != 1)
-        fail_msg("%s", crowd_summary(crowd));
-    crowd_destroy(crowd);
-    server_stop(server);
-    pg_proxy_destroy(proxy);
-    free(through);
-    free(folder);
-}
-
 static int count_in_log(const struct server *server, const char *text)
 {
     FILE *log = t_open(server_log_path(server));
@@ -197,9 +163,8 @@ static void make_role_of_few_sessions(char *conninfo, size_t size, int limit)
 }
 
 /* PostgreSQL allows fewer sessions than the server would open: those that there are do it all. */
-static void role_has_few_sessions(void **state)
+TEST(role_has_few_sessions)
 {
-    (void)state;
     enum { LIMIT = 5, ORDERS = 240 };
     static const char *const strategies[] = {"none", "conditional", "pessimistic"};
     char conninfo[512];
@@ -250,9 +215,8 @@ static void expect_age(struct server *server, int64_t least_us)
 }
 
 /* By the same number, seen again and again: when it was taken is hidden from the server's role. */
-static void an_old_snapshot_shows(void **state)
+TEST(an_old_snapshot_shows)
 {
-    (void)state;
     struct server *server = server_start(NULL);
     struct witness *holder = witness_open(here.superuser);
     struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
@@ -278,9 +242,8 @@ static void an_old_snapshot_shows(void **state)
 }
 
 /* It has no session any more, and is in nobody's list of them. */
-static void a_prepared_transaction_shows(void **state)
+TEST_WITH(a_prepared_transaction_shows, NULL, server_teardown)
 {
-    (void)state;
     struct postgres *postgres =
         postgres_create((const char *const[]){"max_prepared_transactions", "2", NULL});
     struct witness *holder = witness_open(postgres_conninfo(postgres, NULL, NULL));
@@ -299,21 +262,39 @@ static void a_prepared_transaction_shows(void **state)
     server_stop(server);
 }
 
+/* A session may take as long to open as its order may wait. */
+TEST(slow_connect_is_waited_for)
+{
+    enum { SLOW_US = 2500000 }; /* more than it would get at least */
+    char *folder = stack_socket_folder();
+    struct pg_proxy *proxy = pg_proxy_create(folder);
+    char *through = stack_database_through(here.conninfo, pg_proxy_folder(proxy));
+    struct crowd *crowd = crowd_create();
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1, .more = "&wait_ms=60000"};
+
+    struct server *server = server_start("--database", through);
+    shop_put(server, 1, 1, NULL);
+    pg_proxy_arm(proxy, "SELECT count(set_config(", PG_FAULT_HOLD);
+    shop_crowd_buy(crowd, server, &buy);
+    crowd_send(crowd);
+    pg_proxy_wait_fault(proxy);
+    clock_sleep_until(clock_mono_us() + SLOW_US);
+    pg_proxy_release(proxy);
+    crowd_finish(crowd, t_patience_us());
+    if (crowd_count(crowd, 201, "") != 1)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    server_stop(server);
+    pg_proxy_destroy(proxy);
+    free(through);
+    free(folder);
+}
+
+TEST_EACH(fresh_database, server_teardown)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(role_has_timeouts, fresh_database, server_teardown),
-        cmocka_unit_test_setup_teardown(a_warning_of_something_else, fresh_database,
-                                        server_teardown),
-        cmocka_unit_test_setup_teardown(role_has_an_encoding, fresh_database, server_teardown),
-        cmocka_unit_test_setup_teardown(schema_appears, fresh_database, server_teardown),
-        cmocka_unit_test_setup_teardown(role_has_few_sessions, fresh_database, server_teardown),
-        cmocka_unit_test_setup_teardown(an_old_snapshot_shows, fresh_database, server_teardown),
-        cmocka_unit_test_teardown(a_prepared_transaction_shows, server_teardown),
-        cmocka_unit_test_setup_teardown(slow_connect_is_waited_for, fresh_database,
-                                        server_teardown),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = t_run_all(NULL, NULL);
 
     witness_close(here.witness);
     stack_database_drop("seckill_sessions");

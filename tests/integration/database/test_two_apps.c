@@ -171,20 +171,18 @@ static void sell_on_both(const char *strategy, int64_t product)
         expect_sold(&sides[i], product, stocks[i]);
 }
 
-static void both_sell(void **state)
+TEST(both_sell)
 {
     static const char *const strategies[] = {"conditional", "batch",       "local-lock",
                                              "redis-queue", "redis-stock", "partitioned-queue"};
     size_t count = sizeof strategies / sizeof *strategies - (stack_amqp() == NULL);
 
-    (void)state;
     for (size_t i = 0; i < count; i++)
         sell_on_both(strategies[i], 1 + (int64_t)i);
 }
 
-static void each_counts_its_own(void **state)
+TEST(each_counts_its_own)
 {
-    (void)state;
     for (int i = 0; i < APPS; i++) {
         char line[128];
         struct http_reply reply = call(&sides[i], "GET", "/metrics", NULL);
@@ -199,9 +197,8 @@ static void each_counts_its_own(void **state)
     }
 }
 
-static void one_stop_ends_both(void **state)
+TEST(one_stop_ends_both)
 {
-    (void)state;
     assert_int_equal(raise(SIGTERM), 0);
     for (int i = 0; i < APPS; i++) {
         assert_int_equal(pthread_join(sides[i].thread, NULL), 0);
@@ -222,13 +219,4 @@ static int finish(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_sell),
-        cmocka_unit_test(each_counts_its_own),
-        cmocka_unit_test(one_stop_ends_both),
-    };
-
-    return cmocka_run_group_tests(tests, start, finish);
-}
+TEST_GROUP(start, finish)

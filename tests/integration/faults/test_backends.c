@@ -100,9 +100,75 @@ static void wait_status(struct server *server, const char *target, int status)
     }
 }
 
-static void postgresql_is_killed(void **state)
+/* A folder in which a backend's socket appears once `link` is made. */
+static void make_folder(char folder[32])
 {
-    (void)state;
+    strcpy(folder, "/tmp/seckill-absent.XXXXXX");
+    assert_non_null(mkdtemp(folder));
+}
+
+/* A socket in the folder that nobody accepts from, until `link` to a real one stands in its place.
+ */
+static int listen_silently(const char *path)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int listener = t_socket(AF_UNIX);
+
+    strcpy(at.sun_path, path);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(listener, 8), 0);
+    return listener;
+}
+
+/* A connect that fails because it had little time keeps nobody else from trying. */
+TEST_WITH(hurried_connect_closes_nothing, NULL, NULL)
+{
+    enum { HURRY_US = 20000 };
+    struct error error = {ERROR_NONE, ""};
+    char folder[32];
+    char paths[2][64];
+    char url[80];
+    char real[512];
+
+    make_folder(folder);
+    snprintf(paths[0], sizeof paths[0], "%s/.s.PGSQL.5432", folder);
+    snprintf(paths[1], sizeof paths[1], "%s/redis.sock", folder);
+    snprintf(url, sizeof url, "unix://%s", paths[1]);
+    int listeners[] = {listen_silently(paths[0]), listen_silently(paths[1])};
+    char *through = stack_database_through(here.conninfo, folder);
+    struct store *store = store_create(through, (struct store_limits){60000, 60000, 0},
+                                       (struct store_schema){.name = "seckill"}, &error);
+    struct pg *pg = pg_create(store);
+    struct redis_server *redis_server = redis_server_create(url, "", &error);
+    struct redis *redis = redis_create(redis_server);
+    int64_t until_us = clock_mono_us() + HURRY_US;
+    assert_false(store_prepare(store, pg, until_us, until_us, &error));
+    assert_false(redis_connect(redis, clock_mono_us() + HURRY_US));
+    for (int i = 0; i < 2; i++) {
+        close(listeners[i]);
+        unlink(paths[i]);
+    }
+    char *sockets = stack_socket_folder();
+    snprintf(real, sizeof real, "%s/.s.PGSQL.5432", sockets);
+    assert_int_equal(symlink(real, paths[0]), 0);
+    assert_int_equal(symlink(stack_redis() + strlen("unix://"), paths[1]), 0);
+    assert_true(redis_connect(redis, clock_mono_us() + PATIENCE_US));
+    until_us = clock_mono_us() + PATIENCE_US;
+    if (!store_prepare(store, pg, until_us, until_us, &error))
+        fail_msg("%s", error.text);
+    redis_destroy(redis);
+    redis_server_destroy(redis_server);
+    pg_destroy(pg);
+    store_destroy(store);
+    for (int i = 0; i < 2; i++)
+        unlink(paths[i]);
+    rmdir(folder);
+    free(through);
+    free(sockets);
+}
+
+TEST(postgresql_is_killed)
+{
     struct server *server = server_start("--work-ms", "5");
 
     for (int round = 0; round < 2; round++) {
@@ -142,9 +208,8 @@ static void postgresql_is_killed(void **state)
     server_stop(server);
 }
 
-static void redis_is_killed(void **state)
+TEST(redis_is_killed)
 {
-    (void)state;
     struct server *server = server_start("--work-ms", "5");
     struct crowd *crowd = send_everywhere(server);
     struct buy queue = {.strategy = "redis-queue", .product = 1001, .user = 900};
@@ -174,16 +239,8 @@ static void redis_is_killed(void **state)
     server_stop(server);
 }
 
-/* A folder in which a backend's socket appears once `link` is made. */
-static void make_folder(char folder[32])
+TEST(postgresql_comes_late)
 {
-    strcpy(folder, "/tmp/seckill-absent.XXXXXX");
-    assert_non_null(mkdtemp(folder));
-}
-
-static void postgresql_comes_late(void **state)
-{
-    (void)state;
     char folder[32];
     char link[64];
     char real[512];
@@ -212,9 +269,8 @@ static void postgresql_comes_late(void **state)
     free(sockets);
 }
 
-static void redis_comes_late(void **state)
+TEST(redis_comes_late)
 {
-    (void)state;
     char folder[32];
     char link[64];
     char url[80];
@@ -234,81 +290,14 @@ static void redis_comes_late(void **state)
     rmdir(folder);
 }
 
-/* A socket in the folder that nobody accepts from, until `link` to a real one stands in its place.
- */
-static int listen_silently(const char *path)
-{
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
-    int listener = t_socket(AF_UNIX);
-
-    strcpy(at.sun_path, path);
-    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
-    assert_int_equal(listen(listener, 8), 0);
-    return listener;
-}
-
-/* A connect that fails because it had little time keeps nobody else from trying. */
-static void hurried_connect_closes_nothing(void **state)
-{
-    (void)state;
-    enum { HURRY_US = 20000 };
-    struct error error = {ERROR_NONE, ""};
-    char folder[32];
-    char paths[2][64];
-    char url[80];
-    char real[512];
-
-    make_folder(folder);
-    snprintf(paths[0], sizeof paths[0], "%s/.s.PGSQL.5432", folder);
-    snprintf(paths[1], sizeof paths[1], "%s/redis.sock", folder);
-    snprintf(url, sizeof url, "unix://%s", paths[1]);
-    int listeners[] = {listen_silently(paths[0]), listen_silently(paths[1])};
-    char *through = stack_database_through(here.conninfo, folder);
-    struct store *store = store_create(through, (struct store_limits){60000, 60000},
-                                       (struct store_schema){.name = "seckill"}, &error);
-    struct pg *pg = pg_create(store);
-    struct redis_server *redis_server = redis_server_create(url, "", &error);
-    struct redis *redis = redis_create(redis_server);
-    int64_t until_us = clock_mono_us() + HURRY_US;
-    assert_false(store_prepare(store, pg, until_us, until_us, &error));
-    assert_false(redis_connect(redis, clock_mono_us() + HURRY_US));
-    for (int i = 0; i < 2; i++) {
-        close(listeners[i]);
-        unlink(paths[i]);
-    }
-    char *sockets = stack_socket_folder();
-    snprintf(real, sizeof real, "%s/.s.PGSQL.5432", sockets);
-    assert_int_equal(symlink(real, paths[0]), 0);
-    assert_int_equal(symlink(stack_redis() + strlen("unix://"), paths[1]), 0);
-    assert_true(redis_connect(redis, clock_mono_us() + PATIENCE_US));
-    until_us = clock_mono_us() + PATIENCE_US;
-    if (!store_prepare(store, pg, until_us, until_us, &error))
-        fail_msg("%s", error.text);
-    redis_destroy(redis);
-    redis_server_destroy(redis_server);
-    pg_destroy(pg);
-    store_destroy(store);
-    for (int i = 0; i < 2; i++)
-        unlink(paths[i]);
-    rmdir(folder);
-    free(through);
-    free(sockets);
-}
+TEST_EACH(NULL, server_teardown)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hurried_connect_closes_nothing),
-        cmocka_unit_test_teardown(postgresql_is_killed, server_teardown),
-        cmocka_unit_test_teardown(redis_is_killed, server_teardown),
-        cmocka_unit_test_teardown(postgresql_comes_late, server_teardown),
-        cmocka_unit_test_teardown(redis_comes_late, server_teardown),
-    };
-
     t_raise_files();
     here.conninfo = stack_database_create("seckill_backends");
     server_use_database(here.conninfo);
-    int failed = cmocka_run_group_tests(tests, NULL, stack_restore);
+    int failed = t_run_all(NULL, stack_restore);
     stack_database_drop("seckill_backends");
     free(here.conninfo);
     return failed != 0;

@@ -104,11 +104,10 @@ static void burst_twice(struct server *server, int count, bool overflows)
     witness_close(witness);
 }
 
-static void ten_times_the_queues_capacity(void **state)
+TEST(ten_times_the_queues_capacity)
 {
     char capacity[16];
 
-    (void)state;
     snprintf(capacity, sizeof capacity, "%d", CAPACITY);
     /* To sell them all would take 8 s, 0.8 in batches: the loop must have read them before. Under a
      * sanitizer, on a busy machine, it needs 2 s and more when none of it was in memory yet. */
@@ -126,9 +125,8 @@ static int64_t held_us(struct server *server)
 
 /* Turning an order away takes a microsecond at least, and its reply is held back eight times as
  * long; a reply that says "sold out" is not. */
-static void refused_orders_are_held_back(void **state)
+TEST(refused_orders_are_held_back)
 {
-    (void)state;
     struct server *server = server_start("--queue-capacity", "20", "--work-ms", "20");
 
     shop_put(server, 1, 0, NULL);
@@ -151,27 +149,22 @@ static void refused_orders_are_held_back(void **state)
     server_stop(server);
 }
 
-static void a_thousand_connections(void **state)
+TEST(a_thousand_connections)
 {
-    (void)state;
     struct server *server = server_start(NULL);
 
     burst_twice(server, CONNECTIONS, false);
     server_stop(server);
 }
 
+TEST_EACH(NULL, server_teardown)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(ten_times_the_queues_capacity, server_teardown),
-        cmocka_unit_test_teardown(refused_orders_are_held_back, server_teardown),
-        cmocka_unit_test_teardown(a_thousand_connections, server_teardown),
-    };
-
     t_raise_files();
     conninfo = stack_database_create("seckill_burst");
     server_use_database(conninfo);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = t_run_all(NULL, NULL);
     stack_database_drop("seckill_burst");
     free(conninfo);
     return failed != 0;

@@ -3,7 +3,7 @@
  * the backend's name where it is not, and in both cases right when the backend is back.
  */
 #include "lib/t.h"
-#include "lib/fixtures/settled.h"
+#include "lib/fixtures/outcome.h"
 #include "lib/fixtures/shop.h"
 #include "lib/stack.h"
 #include "lib/witness.h"
@@ -132,9 +132,8 @@ static void kill_what_is_quick_to_start(void)
 
 /* Redis and memcached are killed and come back; of ZooKeeper and of RabbitMQ, which take long to
  * come back, the instance has an address where nobody listens. */
-static void an_order_is_cancelled_without_its_backend(void **state)
+TEST(an_order_is_cancelled_without_its_backend)
 {
-    (void)state;
     struct server *server = server_start(NULL);
     buy_everywhere(server);
     server_stop(server);
@@ -164,9 +163,8 @@ static void an_order_is_cancelled_without_its_backend(void **state)
 }
 
 /* An instance that has none of these backends. */
-static void an_order_is_cancelled_where_its_backend_is_not_configured(void **state)
+TEST(an_order_is_cancelled_where_its_backend_is_not_configured)
 {
-    (void)state;
     struct server *server = server_start(NULL);
     buy_everywhere(server);
     struct server *bare = server_start("--redis", NULL, "--stock-redis", NULL, "--redlock", NULL,
@@ -207,13 +205,5 @@ static int teardown(void **state)
     return left;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_order_is_cancelled_without_its_backend, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_order_is_cancelled_where_its_backend_is_not_configured,
-                                        setup, teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, stack_restore) != 0;
-}
+TEST_GROUP(NULL, stack_restore)
+TEST_EACH(setup, teardown)

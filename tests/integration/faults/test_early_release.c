@@ -287,18 +287,6 @@ static void judge(int64_t seed, int sale)
     shop_expect_consistent(here.servers[0], product);
 }
 
-/* It refuses at once what comes within a moment of a failure. */
-static void wait_ready(struct server *server)
-{
-    int64_t until_us = clock_mono_us() + t_patience_us();
-
-    while (server_status(server, "GET", "/readyz", NULL, NULL) != 200) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("PostgreSQL is there, and the server is not ready");
-        clock_sleep_until(clock_mono_us() + BREATH_US);
-    }
-}
-
 /* The two servers stand still, and the control goes on: nothing is flushed any more, so that what
  * it tells of now is lost. */
 static void stand_still(void)
@@ -341,7 +329,7 @@ static void crash(int64_t seed, void (*end)(void), void (*again)(void))
     atomic_store(&here.over, true);
     again();
     await_buyers();
-    wait_ready(here.servers[0]);
+    server_wait_ready(here.servers[0], 200, NULL);
     here.witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
     for (int sale = 0; sale < SALES; sale++)
         judge(seed, sale);
@@ -368,11 +356,13 @@ static struct server *start_server(const char *conninfo)
                         "16000");
 }
 
+/* The probe's commits would flush what a crash is to undo. */
 static void start_servers(const char *conninfo)
 {
+    server_use_failpoints("probe.commit=fail@1+");
     here.servers[0] = start_server(conninfo);
     here.servers[1] = start_server(conninfo);
-    server_use_failpoints("flusher.skip=fail@1+");
+    server_use_failpoints("flusher.skip=fail@1+,probe.commit=fail@1+");
     here.control = start_server(conninfo);
     server_use_failpoints(NULL);
 }
@@ -431,15 +421,13 @@ static void crash_often(int64_t before, void (*end)(void))
     stop_servers();
 }
 
-static void a_killed_postgres_loses_nothing(void **state)
+TEST(a_killed_postgres_loses_nothing)
 {
-    (void)state;
     crash_often(0, kill_it);
 }
 
-static void an_immediate_shutdown_loses_nothing(void **state)
+TEST(an_immediate_shutdown_loses_nothing)
 {
-    (void)state;
     crash_often(1000, quit_it);
 }
 
@@ -475,9 +463,8 @@ static void lose_one_primary(int64_t seed)
     here.standby = NULL;
 }
 
-static void a_promoted_standby_has_everything(void **state)
+TEST_WITH(a_promoted_standby_has_everything, NULL, stop)
 {
-    (void)state;
     int64_t seed = 1;
 
     here.lost = 0;
@@ -488,13 +475,4 @@ static void a_promoted_standby_has_everything(void **state)
     expect_losses();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_killed_postgres_loses_nothing, start, stop),
-        cmocka_unit_test_setup_teardown(an_immediate_shutdown_loses_nothing, start, stop),
-        cmocka_unit_test_teardown(a_promoted_standby_has_everything, stop),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
-}
+TEST_EACH(start, stop)

@@ -93,9 +93,8 @@ static void expect_books_to_fit(void)
         shop_expect_consistent(here.server, i + 1);
 }
 
-static void read_only_and_back(void **state)
+TEST(read_only_and_back)
 {
-    (void)state;
     buy_until(201);
     postgres_set(here.postgres, "default_transaction_read_only", "on");
     buy_until_not_ready("read-only");
@@ -108,9 +107,8 @@ static void read_only_and_back(void **state)
     server_stop(here.server);
 }
 
-static void demoted_and_promoted(void **state)
+TEST(demoted_and_promoted)
 {
-    (void)state;
     buy_until(201);
     postgres_demote(here.postgres);
     postgres_stop(here.postgres);
@@ -131,9 +129,8 @@ static void demoted_and_promoted(void **state)
 }
 
 /* The statements that read a column of it have another result: their sessions are opened anew. */
-static void a_table_is_changed(void **state)
+TEST(a_table_is_changed)
 {
-    (void)state;
     char ids[2][SHOP_ID_SIZE];
     char target[64];
 
@@ -172,9 +169,8 @@ static void wait_blocked_from_now(struct witness *witness)
  * behind it, each a transaction of several statements, find no connection, and are answered all the
  * same.
  */
-static void the_orders_behind_a_lost_one_are_answered(void **state)
+TEST(the_orders_behind_a_lost_one_are_answered)
 {
-    (void)state;
     struct crowd *crowd = crowd_create();
     const char *conninfo = postgres_conninfo(here.postgres, "postgres", NULL);
     struct witness *witness = witness_open(conninfo);
@@ -201,14 +197,4 @@ static void the_orders_behind_a_lost_one_are_answered(void **state)
     server_stop(here.server);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(read_only_and_back, start, stop),
-        cmocka_unit_test_setup_teardown(demoted_and_promoted, start, stop),
-        cmocka_unit_test_setup_teardown(a_table_is_changed, start, stop),
-        cmocka_unit_test_setup_teardown(the_orders_behind_a_lost_one_are_answered, start, stop),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
-}
+TEST_EACH(start, stop)

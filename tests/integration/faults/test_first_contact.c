@@ -36,16 +36,6 @@ static int fresh_database(void **state)
     return 0;
 }
 
-static void wait_ready(struct server *server)
-{
-    int64_t until_us = clock_mono_us() + t_patience_us();
-
-    while (server_status(server, "GET", "/readyz", NULL, NULL) != 200) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 10000);
-    }
-}
-
 static void expect_order(struct server *server)
 {
     struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
@@ -55,16 +45,15 @@ static void expect_order(struct server *server)
 }
 
 /* The start's session is never answered; the next one is. */
-static void schema_statements_stall(void **state)
+TEST(schema_statements_stall)
 {
-    (void)state;
     struct pg_proxy *proxy = pg_proxy_create(here.folder);
     char *through = stack_database_through(here.conninfo, pg_proxy_folder(proxy));
 
     pg_proxy_arm(proxy, "seckill_schema", PG_FAULT_HOLD);
     struct server *server = server_start("--database", through);
     pg_proxy_wait_fault(proxy);
-    wait_ready(server);
+    server_wait_ready(server, 200, NULL);
     expect_order(server);
     server_stop(server);
     pg_proxy_destroy(proxy);
@@ -88,9 +77,8 @@ static void wait_given_up(const struct server *server, int attempts)
 
 /* The change of the tables itself, at the start and once more behind it. PostgreSQL ends neither
  * session by itself in that time. */
-static void the_migration_stalls_twice(void **state)
+TEST(the_migration_stalls_twice)
 {
-    (void)state;
     struct pg_proxy *proxy = pg_proxy_create(here.folder);
     char *through = stack_database_through(here.conninfo, pg_proxy_folder(proxy));
 
@@ -103,7 +91,7 @@ static void the_migration_stalls_twice(void **state)
     pg_proxy_wait_fault(proxy);
     wait_given_up(server, 2);
     pg_proxy_release(proxy);
-    wait_ready(server);
+    server_wait_ready(server, 200, NULL);
     expect_order(server);
     server_stop(server);
     pg_proxy_destroy(proxy);
@@ -112,9 +100,8 @@ static void the_migration_stalls_twice(void **state)
 
 /* Later than at the start: one statement of a probe is not answered in time. That says nothing of
  * the schema, and the sessions that are open go on selling. */
-static void a_probe_that_stalls_refuses_nobody(void **state)
+TEST(a_probe_that_stalls_refuses_nobody)
 {
-    (void)state;
     struct pg_proxy *proxy = pg_proxy_create(here.folder);
     char *through = stack_database_through(here.conninfo, pg_proxy_folder(proxy));
     struct server *server = server_start("--database", through, "--redis", NULL, "--amqp", NULL);
@@ -143,9 +130,8 @@ static void a_probe_that_stalls_refuses_nobody(void **state)
 
 /* Nobody has been promised anything, so the start is not waited for. Its five seconds are not
  * over, or it would be listening. */
-static void a_stop_ends_a_start_that_is_slow(void **state)
+TEST(a_stop_ends_a_start_that_is_slow)
 {
-    (void)state;
     struct pg_proxy *proxy = pg_proxy_create(here.folder);
     char *through = stack_database_through(here.conninfo, pg_proxy_folder(proxy));
     const char *const flags[] = {"--database", through, NULL};
@@ -164,9 +150,8 @@ static void a_stop_ends_a_start_that_is_slow(void **state)
 }
 
 /* Somebody makes the schema, and takes long. */
-static void schema_lock_is_held(void **state)
+TEST(schema_lock_is_held)
 {
-    (void)state;
     static const char *const flags[] = {NULL};
 
     witness_run(here.witness, "SELECT pg_advisory_lock(" SCHEMA_LOCK ")");
@@ -178,7 +163,7 @@ static void schema_lock_is_held(void **state)
     server_signal(stopped, SIGTERM);
     assert_int_equal(server_wait(stopped, NULL, 0), 0);
     witness_run(here.witness, "SELECT pg_advisory_unlock(" SCHEMA_LOCK ")");
-    wait_ready(waiting);
+    server_wait_ready(waiting, 200, NULL);
     expect_order(waiting);
     /* A server that finds the schema complete does not take the lock. */
     witness_run(here.witness, "SELECT pg_advisory_lock(" SCHEMA_LOCK ")");
@@ -188,21 +173,12 @@ static void schema_lock_is_held(void **state)
     server_stop(waiting);
 }
 
+TEST_EACH(fresh_database, server_teardown)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(schema_statements_stall, fresh_database, server_teardown),
-        cmocka_unit_test_setup_teardown(a_probe_that_stalls_refuses_nobody, fresh_database,
-                                        server_teardown),
-        cmocka_unit_test_setup_teardown(a_stop_ends_a_start_that_is_slow, fresh_database,
-                                        server_teardown),
-        cmocka_unit_test_setup_teardown(schema_lock_is_held, fresh_database, server_teardown),
-        cmocka_unit_test_setup_teardown(the_migration_stalls_twice, fresh_database,
-                                        server_teardown),
-    };
-
     here.folder = stack_socket_folder();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = t_run_all(NULL, NULL);
     witness_close(here.witness);
     stack_database_drop("seckill_first_contact");
     free(here.conninfo);

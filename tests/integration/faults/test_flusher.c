@@ -45,9 +45,8 @@ static void start_postgres(void)
 }
 
 /* What all of it rests on, in PostgreSQL's own words: the log is one sequence. */
-static void one_flush_covers_what_was_committed_before(void **state)
+TEST(one_flush_covers_what_was_committed_before)
 {
-    (void)state;
     start_postgres();
     const char *conninfo = postgres_conninfo(here.postgres, "postgres", NULL);
     struct witness *seller = witness_open(conninfo);
@@ -125,18 +124,21 @@ static void expect_the_last_lost(struct crowd *crowd)
     server_stop(here.server);
 }
 
+/* The probe's commits would flush what is to be lost. */
 static void start_held(const char *failpoint)
 {
+    char failpoints[128];
+
     start_postgres();
-    server_use_failpoints(failpoint);
+    snprintf(failpoints, sizeof failpoints, "%s,probe.commit=fail@1+", failpoint);
+    server_use_failpoints(failpoints);
     here.server = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
     server_use_failpoints(NULL);
 }
 
 /* One flush is over when the order comes, though its buyers are not yet answered. */
-static void who_comes_during_a_flush_waits_for_the_next(void **state)
+TEST(who_comes_during_a_flush_waits_for_the_next)
 {
-    (void)state;
     struct crowd *crowd = crowd_create();
     struct buy late = {
         .strategy = "conditional", .more = "&flush=shared", .product = 1, .user = 100000};
@@ -153,9 +155,8 @@ static void who_comes_during_a_flush_waits_for_the_next(void **state)
 
 /* The order is committed; PostgreSQL crashes; the flusher has a session again, whose flush is as
  * good as any, and then hears of the order. */
-static void a_session_proves_nothing_of_what_was_before_it(void **state)
+TEST(a_session_proves_nothing_of_what_was_before_it)
 {
-    (void)state;
     struct crowd *crowd = crowd_create();
     struct buy other = {
         .strategy = "conditional", .more = "&flush=shared", .product = 2, .user = 1};
@@ -203,7 +204,7 @@ static void sell_out(const char *strategy, int64_t product, char id[SHOP_ID_SIZE
 
 /* A refusal rests on what was flushed for the one before it; and PostgreSQL logs none of it. (It
  * may log something of its own in between.) */
-static void who_is_refused_over_what_is_flushed_waits_for_nobody(void **state)
+TEST(who_is_refused_over_what_is_flushed_waits_for_nobody)
 {
     static const char *const refusers[] = {"batch", "redis-queue", "pipelined", "conditional"};
     enum { COUNT = sizeof refusers / sizeof *refusers, REFUSALS = 10 };
@@ -211,7 +212,6 @@ static void who_is_refused_over_what_is_flushed_waits_for_nobody(void **state)
     int64_t until_us = clock_mono_us() + t_patience_us();
     char id[SHOP_ID_SIZE];
 
-    (void)state;
     here.postgres = postgres_create(settings);
     here.server = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
     sell_out("conditional", 1, id);
@@ -271,21 +271,19 @@ static void expect_refusal_waits(const char *seller, const char *refuser)
     server_stop(here.server);
 }
 
-static void who_is_refused_over_a_later_sale_waits(void **state)
+TEST(who_is_refused_over_a_later_sale_waits)
 {
-    (void)state;
     expect_refusal_waits("conditional", "pipelined");
 }
 
 /* A sale from a bucket makes no new version of the product's row. */
-static void who_is_refused_over_buckets_waits(void **state)
+TEST(who_is_refused_over_buckets_waits)
 {
-    (void)state;
     expect_refusal_waits("buckets", "batch");
 }
 
 /* Its one worker has nobody to share a flush with; in a crowd it has. */
-static void who_comes_alone_to_batch_has_a_flush_of_their_own(void **state)
+TEST(who_comes_alone_to_batch_has_a_flush_of_their_own)
 {
     enum { ALONE = 10, CROWD = 16 };
     static const char answered[] = "seckill_shared_flush_orders_total";
@@ -293,7 +291,6 @@ static void who_comes_alone_to_batch_has_a_flush_of_their_own(void **state)
     int64_t until_us = clock_mono_us() + t_patience_us();
     char id[SHOP_ID_SIZE];
 
-    (void)state;
     here.postgres = postgres_create(settings);
     here.server = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
     sell_out("conditional", 1, id);
@@ -318,14 +315,13 @@ static void who_comes_alone_to_batch_has_a_flush_of_their_own(void **state)
 }
 
 /* A server has said of a sale that its commits are early, and another begins the next one. */
-static void a_sale_that_begins_behind_the_mark_is_marked(void **state)
+TEST(a_sale_that_begins_behind_the_mark_is_marked)
 {
     static const char *const strategies[] = {"pessimistic", "optimistic", "conditional",
                                              "pipelined",   "batch",      "serializable",
                                              "buckets"};
     enum { COUNT = sizeof strategies / sizeof *strategies, TRIES = 1000 };
 
-    (void)state;
     here.postgres = postgres_create(settings);
     here.server = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
     struct server *other = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
@@ -352,14 +348,13 @@ static void a_sale_that_begins_behind_the_mark_is_marked(void **state)
 
 /* A session that releases its commits early is told not to, and will not hear: what was sent behind
  * that has committed without a flush, and is looked up. */
-static void who_will_not_wait_for_its_flush_is_not_believed(void **state)
+TEST(who_will_not_wait_for_its_flush_is_not_believed)
 {
     static const char function[] = "FUNCTION pg_catalog.set_config(text, text, boolean)";
     struct buy buy = {.strategy = "conditional", .more = "&flush=shared", .product = 1};
     struct crowd *crowd = crowd_create();
     int64_t until_us = clock_mono_us() + t_patience_us();
 
-    (void)state;
     here.postgres = postgres_create(settings);
     here.server = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
     shop_put(here.server, 1, STOCK, NULL);
@@ -399,12 +394,11 @@ static bool is_durable(void)
 
 /* The role is told not to wait any more, which only a session that is opened then obeys: it is the
  * one that proves the others' commits. */
-static void what_its_session_does_not_wait_for_is_told(void **state)
+TEST(what_its_session_does_not_wait_for_is_told)
 {
     struct buy buy = {.strategy = "conditional", .more = "&flush=shared", .product = 1};
     int64_t until_us = clock_mono_us() + t_patience_us();
 
-    (void)state;
     here.postgres = postgres_create(settings);
     here.server = server_start("--database", postgres_conninfo(here.postgres, NULL, NULL));
     shop_put(here.server, 1, STOCK, NULL);
@@ -429,20 +423,4 @@ static void what_its_session_does_not_wait_for_is_told(void **state)
     server_stop(here.server);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(one_flush_covers_what_was_committed_before, stop),
-        cmocka_unit_test_teardown(who_comes_during_a_flush_waits_for_the_next, stop),
-        cmocka_unit_test_teardown(a_session_proves_nothing_of_what_was_before_it, stop),
-        cmocka_unit_test_teardown(who_is_refused_over_what_is_flushed_waits_for_nobody, stop),
-        cmocka_unit_test_teardown(who_is_refused_over_a_later_sale_waits, stop),
-        cmocka_unit_test_teardown(who_is_refused_over_buckets_waits, stop),
-        cmocka_unit_test_teardown(who_comes_alone_to_batch_has_a_flush_of_their_own, stop),
-        cmocka_unit_test_teardown(a_sale_that_begins_behind_the_mark_is_marked, stop),
-        cmocka_unit_test_teardown(who_will_not_wait_for_its_flush_is_not_believed, stop),
-        cmocka_unit_test_teardown(what_its_session_does_not_wait_for_is_told, stop),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
-}
+TEST_EACH(NULL, stop)

@@ -293,15 +293,13 @@ static void sell(void (*leave)(struct server *))
     shop_expect_consistent(servers[1], PRODUCT);
 }
 
-static void a_server_is_killed_in_mid_sale(void **state)
+TEST(a_server_is_killed_in_mid_sale)
 {
-    (void)state;
     sell(server_kill);
 }
 
-static void a_server_is_stopped_in_mid_sale(void **state)
+TEST(a_server_is_stopped_in_mid_sale)
 {
-    (void)state;
     sell(server_stop);
 }
 
@@ -382,11 +380,35 @@ static void restart(int i)
     }
 }
 
-/* While a server answers what it has, HAProxy still has connections to it: an order on one of them
- * is told 503 shutting_down, or nothing, and goes to another server. */
-static void nobody_notices_a_rolling_restart(void **state)
+static int start_where_they_can_come_back(void **state)
 {
     (void)state;
+    for (int i = 0; i < SERVERS; i++) {
+        places[i].fd = reserve_port(&places[i].port);
+        start_slow(i);
+    }
+    start_proxy();
+    return 0;
+}
+
+static int stop(void **state)
+{
+    stop_proxy();
+    for (int i = 0; i < SERVERS; i++) {
+        if (servers[i])
+            server_stop(servers[i]);
+        servers[i] = NULL;
+        if (places[i].fd)
+            close(places[i].fd);
+        places[i].fd = 0;
+    }
+    return server_teardown(state);
+}
+
+/* While a server answers what it has, HAProxy still has connections to it: an order on one of them
+ * is told 503 shutting_down, or nothing, and goes to another server. */
+TEST_WITH(nobody_notices_a_rolling_restart, start_where_they_can_come_back, stop)
+{
     struct loyal_buyer buyers[BUYERS] = {{.number = 0}};
 
     atomic_store(&answered, 0);
@@ -413,9 +435,8 @@ static void nobody_notices_a_rolling_restart(void **state)
 }
 
 /* The servers take admin calls from the machine itself, from which the proxy's come too. */
-static void admin_calls_through_the_proxy_are_refused(void **state)
+TEST(admin_calls_through_the_proxy_are_refused)
 {
-    (void)state;
     shop_put(servers[0], PRODUCT, 1, NULL);
     call("PUT", "/products/1", NULL, "{\"stock\": 5}", 403, "forbidden");
     call("POST", "/products/1/restock", NULL, "{\"quantity\": 1}", 403, "forbidden");
@@ -437,42 +458,16 @@ static int start_open(void **state)
     return start(NULL, NULL);
 }
 
-static int start_where_they_can_come_back(void **state)
-{
-    (void)state;
-    for (int i = 0; i < SERVERS; i++) {
-        places[i].fd = reserve_port(&places[i].port);
-        start_slow(i);
-    }
-    start_proxy();
-    return 0;
-}
-
 static int start_guarded(void **state)
 {
     (void)state;
     return start("--admin-token", "secret");
 }
 
-static void the_token_passes_the_proxy(void **state)
+TEST_WITH(the_token_passes_the_proxy, start_guarded, stop)
 {
-    (void)state;
     call("PUT", "/products/1", NULL, "{\"stock\": 5}", 401, "unauthorized");
     call("PUT", "/products/1", "Authorization: Bearer secret\r\n", "{\"stock\": 5}", 200, "");
-}
-
-static int stop(void **state)
-{
-    stop_proxy();
-    for (int i = 0; i < SERVERS; i++) {
-        if (servers[i])
-            server_stop(servers[i]);
-        servers[i] = NULL;
-        if (places[i].fd)
-            close(places[i].fd);
-        places[i].fd = 0;
-    }
-    return server_teardown(state);
 }
 
 static int open_witness(void **state)
@@ -488,15 +483,5 @@ static int close_witness(void **state)
     return stack_restore(state);
 }
 
-int main(void)
-{
-#define TEST(name, setup) cmocka_unit_test_setup_teardown(name, setup, stop)
-    const struct CMUnitTest tests[] = {
-        TEST(a_server_is_killed_in_mid_sale, start_open),
-        TEST(a_server_is_stopped_in_mid_sale, start_open),
-        TEST(nobody_notices_a_rolling_restart, start_where_they_can_come_back),
-        TEST(admin_calls_through_the_proxy_are_refused, start_open),
-        TEST(the_token_passes_the_proxy, start_guarded),
-    };
-    return cmocka_run_group_tests(tests, open_witness, close_witness);
-}
+TEST_GROUP(open_witness, close_witness)
+TEST_EACH(start_open, stop)

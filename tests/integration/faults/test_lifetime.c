@@ -23,9 +23,8 @@ static int fresh_database(void **state)
     return 0;
 }
 
-static void many_start_together(void **state)
+TEST(many_start_together)
 {
-    (void)state;
     struct server *servers[TOGETHER];
     static const char *const flags[] = {NULL};
 
@@ -48,9 +47,8 @@ static void many_start_together(void **state)
         server_stop(servers[i]);
 }
 
-static void a_start_changes_nothing(void **state)
+TEST(a_start_changes_nothing)
 {
-    (void)state;
     struct buy buy = {.strategy = "pessimistic", .product = 1, .user = 1};
     struct server *server = server_start(NULL);
 
@@ -67,9 +65,8 @@ static void a_start_changes_nothing(void **state)
     server_stop(server);
 }
 
-static void a_newer_schema_is_refused(void **state)
+TEST(a_newer_schema_is_refused)
 {
-    (void)state;
     static const char *const flags[] = {NULL};
     char log[4096];
 
@@ -95,11 +92,10 @@ static void expect_no_start(const char *options, const char *named)
     free(asked);
 }
 
-static void an_encoding_that_is_not_converted_is_refused(void **state)
+TEST(an_encoding_that_is_not_converted_is_refused)
 {
     char *folder = stack_socket_folder(), *maintenance = NULL;
 
-    (void)state;
     expect_no_start(" client_encoding=MULE_INTERNAL", "MULE_INTERNAL");
     expect_no_start(" client_encoding=nonsense", "nonsense");
     assert_true(asprintf(&maintenance, "host=%s dbname=postgres user=postgres", folder) > 0);
@@ -115,9 +111,8 @@ static void an_encoding_that_is_not_converted_is_refused(void **state)
 
 /* Orders wait in lanes and stand in PostgreSQL when the signal comes: all are answered, and what
  * was said is true. */
-static void sigterm_under_load(void **state)
+TEST(sigterm_under_load)
 {
-    (void)state;
     enum { EACH = 30 };
     struct server *server = server_start("--work-ms", "10", "--lock-wait-ms", "30000");
     struct crowd *crowd = crowd_create();
@@ -150,17 +145,11 @@ static void sigterm_under_load(void **state)
     crowd_destroy(crowd);
 }
 
+TEST_EACH(fresh_database, server_teardown)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(many_start_together, fresh_database, server_teardown),
-        cmocka_unit_test_setup_teardown(a_start_changes_nothing, fresh_database, server_teardown),
-        cmocka_unit_test_setup_teardown(a_newer_schema_is_refused, fresh_database, server_teardown),
-        cmocka_unit_test_setup_teardown(an_encoding_that_is_not_converted_is_refused,
-                                        fresh_database, server_teardown),
-        cmocka_unit_test_setup_teardown(sigterm_under_load, fresh_database, server_teardown),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = t_run_all(NULL, NULL);
 
     stack_database_drop("seckill_lifetime");
     free(conninfo);

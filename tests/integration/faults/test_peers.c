@@ -17,13 +17,12 @@
 enum { URL_SIZE = 96 };
 
 /* A write after its first answer would raise SIGPIPE. */
-static void one_that_leaves_does_not_end_the_start(void **state)
+TEST(one_that_leaves_does_not_end_the_start)
 {
     static const char ok[] = "+OK\r\n";
     struct peer *peer = peer_start(PEER_LEAVES, ok, sizeof ok - 1);
     char url[URL_SIZE];
 
-    (void)state;
     snprintf(url, sizeof url, "unix://%s", peer_path(peer));
     struct server *server = server_start("--redis", url, "--stock-redis", url);
     assert_int_equal(server_status(server, "GET", "/healthz", NULL, NULL), 200);
@@ -68,7 +67,7 @@ static void expect_given_up(enum peer_way way, const char *words, int length, co
     } while (took_us > TIME_US + MARGIN_US);
 }
 
-static void each_byte_puts_no_end_off(void **state)
+TEST_WITH(each_byte_puts_no_end_off, NULL, NULL)
 {
     /* The beginnings of a long text, and of a TLS record. */
     static const char text[] = "$1000000\r\n";
@@ -85,7 +84,6 @@ static void each_byte_puts_no_end_off(void **state)
 #endif
     };
 
-    (void)state;
     (void)record;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_given_up(PEER_DRIPS, cases[i].words, cases[i].length, cases[i].scheme,
@@ -93,9 +91,8 @@ static void each_byte_puts_no_end_off(void **state)
 }
 
 /* A name server never answers: that there is an end is all. */
-static void a_name_without_an_answer_is_given_up(void **state)
+TEST_WITH(a_name_without_an_answer_is_given_up, NULL, NULL)
 {
-    (void)state;
     give_up_us("redis://cache.invalid:6379");
     give_up_us("redis-sentinel://cache.invalid:26379/primary");
 }
@@ -114,13 +111,12 @@ static int held_lookups(const struct server *server)
 
 /* In the whole server: each backend's name is looked up where nobody waits without end, and what
  * needs none of them is sold. */
-static void names_without_an_answer_hold_nobody(void **state)
+TEST(names_without_an_answer_hold_nobody)
 {
     struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
     int64_t until_us = clock_mono_us() + t_patience_us();
     int names = 1;
 
-    (void)state;
     server_use_failpoints("resolver.ask=hold@1,resolver.ask=hold@2,resolver.ask=hold@3,"
                           "resolver.ask=hold@4");
     struct server *server =
@@ -151,17 +147,12 @@ static void names_without_an_answer_hold_nobody(void **state)
     server_use_failpoints(NULL);
 }
 
+TEST_EACH(NULL, server_teardown)
+
 int main(void)
 {
     setenv("SECKILL_FAILPOINTS", "resolver.ask=hold@1,resolver.ask=hold@2", 1);
     assert_true(failpoint_check(getenv("SECKILL_FAILPOINTS")));
 
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(one_that_leaves_does_not_end_the_start, server_teardown),
-        cmocka_unit_test(each_byte_puts_no_end_off),
-        cmocka_unit_test(a_name_without_an_answer_is_given_up),
-        cmocka_unit_test_teardown(names_without_an_answer_hold_nobody, server_teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return t_run_all(NULL, NULL);
 }

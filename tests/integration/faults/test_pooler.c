@@ -101,17 +101,6 @@ static void expect_clean(int pool)
         witness_close(others[i]);
 }
 
-static void wait_ready(struct server *server, int status)
-{
-    int64_t until_us = clock_mono_us() + t_patience_us();
-
-    while (server_status(server, "GET", "/readyz", NULL, NULL) != status) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("/readyz is not %d", status);
-        clock_sleep_until(clock_mono_us() + 10000);
-    }
-}
-
 static void expect_refused(struct server *server)
 {
     int64_t until_us = clock_mono_us() + t_patience_us();
@@ -131,16 +120,15 @@ static void expect_refused(struct server *server)
     shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
 }
 
-static void without_names_it_is_refused(void **state)
+TEST(without_names_it_is_refused)
 {
-    (void)state;
     start_bouncer(1, false);
     struct server *server = server_start("--database", here.through);
     expect_refused(server);
     expect_clean(1);
     if (pgbouncer_can_keep_names()) {
         pgbouncer_keep_names(here.bouncer, true);
-        wait_ready(server, 200);
+        server_wait_ready(server, 200, NULL);
         expect_clean(1);
     }
     server_stop(server);
@@ -176,9 +164,8 @@ static void buy_many(struct server *server, const char *strategy, int64_t produc
     shop_expect_consistent(server, product);
 }
 
-static void many_sessions_sell_through_few(void **state)
+TEST(many_sessions_sell_through_few)
 {
-    (void)state;
     if (!pgbouncer_can_keep_names())
         skip();
     start_bouncer(POOL, true);
@@ -193,9 +180,8 @@ static void many_sessions_sell_through_few(void **state)
 }
 
 /* A wait for a row ends when the order's time is over, though no session was told for how long. */
-static void a_wait_for_a_row_ends(void **state)
+TEST(a_wait_for_a_row_ends)
 {
-    (void)state;
     struct buy buy = {.strategy = "pessimistic", .more = "&wait_ms=300", .product = 1, .user = 1};
 
     if (!pgbouncer_can_keep_names())
@@ -253,9 +239,8 @@ static bool freeze_at_work(struct server *server, int64_t user)
 }
 
 /* A frozen server does not keep its row. */
-static void a_stopped_client_loses_its_row(void **state)
+TEST(a_stopped_client_loses_its_row)
 {
-    (void)state;
     int64_t until_us = clock_mono_us() + t_patience_us();
     int64_t user = 1;
 
@@ -283,7 +268,7 @@ static struct pg *open_session(struct store **store)
     struct error error = {ERROR_NONE, ""};
 
     start_bouncer(1, true);
-    *store = store_create(here.through, (struct store_limits){60000, 60000},
+    *store = store_create(here.through, (struct store_limits){60000, 60000, 0},
                           (struct store_schema){.name = "seckill"}, &error);
     struct pg *pg = pg_create(*store);
     assert_true(store_prepare(*store, pg, soon(), soon(), &error) && pg_connect(pg, soon()));
@@ -294,9 +279,8 @@ static struct pg *open_session(struct store **store)
 }
 
 /* A name that PostgreSQL has refused, or never saw because the statement before it failed. */
-static void names_outlast_a_failure(void **state)
+TEST(names_outlast_a_failure)
 {
-    (void)state;
     struct store *store = NULL;
     const struct pg_value bad[] = {pg_int8(1), pg_int8(1), pg_int8(-1)};
     struct pg_command set = {SQL_STOCK_SET, bad, 3};
@@ -314,9 +298,8 @@ static void names_outlast_a_failure(void **state)
     store_destroy(store);
 }
 
-static void what_is_set_for_the_role_does_not_count(void **state)
+TEST_WITH(what_is_set_for_the_role_does_not_count, NULL, forget_role)
 {
-    (void)state;
     struct store *store = NULL;
     const struct pg_value product = pg_int8(1);
 
@@ -342,16 +325,10 @@ static void what_is_set_for_the_role_does_not_count(void **state)
     store_destroy(store);
 }
 
+TEST_EACH(NULL, stop)
+
 int main(void)
 {
     pgbouncer_need();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(without_names_it_is_refused, stop),
-        cmocka_unit_test_teardown(many_sessions_sell_through_few, stop),
-        cmocka_unit_test_teardown(a_wait_for_a_row_ends, stop),
-        cmocka_unit_test_teardown(a_stopped_client_loses_its_row, stop),
-        cmocka_unit_test_teardown(names_outlast_a_failure, stop),
-        cmocka_unit_test_teardown(what_is_set_for_the_role_does_not_count, forget_role),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return t_run_all(set_up, tear_down);
 }

@@ -186,6 +186,15 @@ static void wait_backend(struct server *server, const char *backend, const char 
     wait_told(server, backend, word, begins);
 }
 
+static void wait_logged(const struct server *server, const char *word)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+
+    while (!server_says(server, word))
+        if (clock_mono_us() >= until_us)
+            fail_msg("the log says nothing of %s", word);
+}
+
 static void each_refusal_is_told(const char *strategy, const char *backend,
                                  const struct place *places, int count)
 {
@@ -207,29 +216,26 @@ static void each_refusal_is_told(const char *strategy, const char *backend,
             shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
         for (int j = 0; j < count; j++)
             end(fault, &places[j]);
-        assert_true(server_says(server, fault->word));
+        wait_logged(server, fault->word);
     }
     shop_expect_buy_soon(server, &buy, 201);
     wait_backend(server, backend, NULL);
     server_stop(server);
 }
 
-static void a_lock_redis_that_refuses_is_told(void **state)
+TEST(a_lock_redis_that_refuses_is_told)
 {
-    (void)state;
     each_refusal_is_told("redis-queue", "redis", &locks, 1);
 }
 
-static void a_stock_redis_that_refuses_is_told(void **state)
+TEST(a_stock_redis_that_refuses_is_told)
 {
-    (void)state;
     each_refusal_is_told("redis-stock", "stock-redis", &stock, 1);
 }
 
 /* Two of three nodes: each says its own, and no majority is left. */
-static void redlock_nodes_that_refuse_are_told(void **state)
+TEST(redlock_nodes_that_refuse_are_told)
 {
-    (void)state;
     if (!stack_redlock())
         skip();
     each_refusal_is_told("redlock", "redlock-2", nodes, 2);
@@ -248,12 +254,11 @@ static void redlock_nodes_that_refuse_are_told(void **state)
 }
 
 /* Commands that the strategies do not need may be forbidden. */
-static void a_user_who_may_not_ask_for_settings_is_served(void **state)
+TEST(a_user_who_may_not_ask_for_settings_is_served)
 {
     struct buy buy = {.strategy = "redis-stock", .product = next_product(), .user = 1};
     char detail[DETAIL_SIZE];
 
-    (void)state;
     tell(&stock, "ACL SETUSER default -config|get -info");
     struct server *server = server_start(NULL);
     shop_put(server, product, 10, NULL);
@@ -264,12 +269,11 @@ static void a_user_who_may_not_ask_for_settings_is_served(void **state)
 }
 
 /* Without this the figures are not to be had; it sells, and says so. */
-static void what_is_not_told_is_said_to_be_unknown(void **state)
+TEST(what_is_not_told_is_said_to_be_unknown)
 {
     struct buy buy = {.strategy = "redis-stock", .product = next_product(), .user = 1};
     char detail[DETAIL_SIZE];
 
-    (void)state;
     tell(&stock, "ACL SETUSER default -@dangerous +acl +config|set");
     struct server *server = server_start(NULL);
     shop_put(server, product, 10, NULL);
@@ -284,13 +288,12 @@ static void what_is_not_told_is_said_to_be_unknown(void **state)
 }
 
 /* All that strategies need and their user may not use; an order may need one of them alone. */
-static void each_command_that_is_missing_is_named(void **state)
+TEST(each_command_that_is_missing_is_named)
 {
     static const char *const of_locks[] = {"SET", "INCR", "RPUSH", "TIME", "DEL"};
     static const char *const of_stock[] = {"XADD", "TIME", "DEL", "HSETNX", "SADD"};
     char detail[DETAIL_SIZE];
 
-    (void)state;
     struct server *server = server_start(NULL);
     wait_backend(server, "redis", NULL);
     wait_backend(server, "stock-redis", NULL);
@@ -311,11 +314,10 @@ static void each_command_that_is_missing_is_named(void **state)
 }
 
 /* All at once, of a Redis that serves. */
-static void each_flaw_is_told(void **state)
+TEST(each_flaw_is_told)
 {
     char detail[DETAIL_SIZE];
 
-    (void)state;
     tell(&stock, "CONFIG SET maxmemory-policy allkeys-lru");
     tell(&stock, "CONFIG SET appendfsync everysec");
     tell(&locks, "CONFIG SET maxmemory-policy volatile-ttl");
@@ -387,9 +389,8 @@ static void moves(const char *strategy, const char *flag, const struct place *fr
     rmdir(folder);
 }
 
-static void open_sessions_follow_a_failover(void **state)
+TEST(open_sessions_follow_a_failover)
 {
-    (void)state;
     moves("redis-queue", "--redis", &locks, &stock);
     moves("redis-watchdog", "--redis", &locks, &stock);
     moves("redis-stock", "--stock-redis", &stock, &locks);
@@ -416,18 +417,10 @@ static int serve_again(void **state)
     return server_teardown(state);
 }
 
+TEST_EACH(NULL, serve_again)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_lock_redis_that_refuses_is_told, serve_again),
-        cmocka_unit_test_teardown(a_stock_redis_that_refuses_is_told, serve_again),
-        cmocka_unit_test_teardown(redlock_nodes_that_refuse_are_told, serve_again),
-        cmocka_unit_test_teardown(a_user_who_may_not_ask_for_settings_is_served, serve_again),
-        cmocka_unit_test_teardown(what_is_not_told_is_said_to_be_unknown, serve_again),
-        cmocka_unit_test_teardown(each_command_that_is_missing_is_named, serve_again),
-        cmocka_unit_test_teardown(each_flaw_is_told, serve_again),
-        cmocka_unit_test_teardown(open_sessions_follow_a_failover, serve_again),
-    };
     const char *url = stack_redlock();
 
     open_place(&locks, stack_redis(), strlen(stack_redis()));
@@ -439,7 +432,7 @@ int main(void)
     }
     conninfo = stack_database_create("seckill_redis_refusals");
     server_use_database(conninfo);
-    int failed = cmocka_run_group_tests(tests, NULL, stack_restore);
+    int failed = t_run_all(NULL, stack_restore);
     stack_database_drop("seckill_redis_refusals");
     free(conninfo);
     return failed != 0;

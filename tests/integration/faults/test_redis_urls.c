@@ -83,14 +83,13 @@ static void url_of(const struct redis_own *redis, const char *before, const char
     snprintf(out, URL_SIZE, "%s:%d%s", before, redis_own_port(redis), behind);
 }
 
-static void a_password_is_given_and_never_told(void **state)
+TEST(a_password_is_given_and_never_told)
 {
     struct redis_own *redis =
         redis_own_start((const char *const[]){"--requirepass", "p@s/,wordless", NULL});
     char url[URL_SIZE];
     char wrong[URL_SIZE];
 
-    (void)state;
     url_of(redis, "redis://:p%40s%2F%2Cwordless@127.0.0.1", "/3", url);
     struct server *server = server_start("--redis", url, "--stock-redis", NULL, NULL);
     expect_sale(server, "redis-token");
@@ -125,9 +124,8 @@ static void expect_refused_start(const char *flag, const char *value, const char
         fail_msg("%s %s: %s", flag, value, log);
 }
 
-static void a_url_that_is_wrong_ends_the_start(void **state)
+TEST(a_url_that_is_wrong_ends_the_start)
 {
-    (void)state;
     expect_refused_start("--redis", "redis://u:secret@h:port", "port");
     expect_refused_start("--stock-redis", "redis-sentinel://u:secret@h", "Sentinels");
     expect_refused_start("--redlock", "redis://a,redis://b,redis://u:secret@h:port", "port");
@@ -137,12 +135,11 @@ static void a_url_that_is_wrong_ends_the_start(void **state)
 }
 
 /* The rights that docs/OPERATIONS.md says are enough; and one that is missing is named. */
-static void the_documented_rights_are_enough(void **state)
+TEST(the_documented_rights_are_enough)
 {
     struct redis_own *redis = redis_own_start((const char *const[]){NULL});
     char url[URL_SIZE];
 
-    (void)state;
     redis_own_tell(
         redis, NULL,
         "ACL SETUSER shop on >open ~seckill:* ~{seckill}:stock* &seckill:* +@read +@write "
@@ -162,12 +159,11 @@ static void the_documented_rights_are_enough(void **state)
     server_stop(server);
 }
 
-static void an_ipv6_address_stands_in_brackets(void **state)
+TEST(an_ipv6_address_stands_in_brackets)
 {
     struct redis_own *redis = redis_own_start((const char *const[]){NULL});
     char url[URL_SIZE];
 
-    (void)state;
     url_of(redis, "redis://[::1]", "/1", url);
     struct server *server = server_start("--redis", url, "--stock-redis", NULL, NULL);
     expect_sale(server, "redis-token");
@@ -175,7 +171,7 @@ static void an_ipv6_address_stands_in_brackets(void **state)
 }
 
 #ifdef SECKILL_REDIS_TLS
-static void tls_is_spoken_with_a_server_that_proves_its_name(void **state)
+TEST(tls_is_spoken_with_a_server_that_proves_its_name)
 {
     char folder[] = "/tmp/seckill-tls.XXXXXX";
     char ca[64];
@@ -184,7 +180,6 @@ static void tls_is_spoken_with_a_server_that_proves_its_name(void **state)
     char certificate[64];
     char url[URL_SIZE];
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     certificates_make(folder);
     snprintf(ca, sizeof ca, "%s/ca.pem", folder);
@@ -218,22 +213,20 @@ static void tls_is_spoken_with_a_server_that_proves_its_name(void **state)
     assert_int_equal(t_call((char *const[]){"rm", "-r", folder, NULL}), 0);
 }
 #else
-static void tls_is_refused_by_a_build_without(void **state)
+TEST(tls_is_refused_by_a_build_without)
 {
-    (void)state;
     expect_refused_start("--redis", "rediss://u:secret@localhost", "built without");
 }
 #endif
 
 /* The primary dies in mid-sale, its replica takes over, and what was answered holds. */
-static void sentinels_lead_to_the_new_primary(void **state)
+TEST(sentinels_lead_to_the_new_primary)
 {
     struct redis_own *primary =
         redis_own_start((const char *const[]){"--requirepass", "word", NULL});
     char port[8];
     char url[URL_SIZE];
 
-    (void)state;
     snprintf(port, sizeof port, "%d", redis_own_port(primary));
     struct redis_own *replica = redis_own_start((const char *const[]){
         "--requirepass", "word", "--masterauth", "word", "--replicaof", "127.0.0.1", port, NULL});
@@ -271,13 +264,12 @@ static void sentinels_lead_to_the_new_primary(void **state)
 }
 
 /* A Sentinel that has not noticed, and cannot act alone. */
-static void what_sentinels_name_must_be_a_primary(void **state)
+TEST(what_sentinels_name_must_be_a_primary)
 {
     struct redis_own *redis = redis_own_start((const char *const[]){NULL});
     struct redis_own *sentinel = redis_own_sentinel(redis, "shop", 2);
     char url[URL_SIZE];
 
-    (void)state;
     url_of(sentinel, "redis-sentinel://127.0.0.1", "/shop", url);
     struct server *server = server_start("--redis", url, "--stock-redis", NULL, NULL);
     expect_sale(server, "redis-token");
@@ -292,13 +284,12 @@ static void what_sentinels_name_must_be_a_primary(void **state)
 }
 
 /* Three nodes, each with a third of the slots. */
-static void a_cluster_is_told_and_not_used(void **state)
+TEST(a_cluster_is_told_and_not_used)
 {
     static const char *const slots[] = {"0 5460", "5461 10922", "10923 16383"};
     struct redis_own *nodes[3];
     char url[URL_SIZE];
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         char command[64];
         nodes[i] = redis_own_start((const char *const[]){"--cluster-enabled", "yes", NULL});
@@ -347,7 +338,7 @@ static void lead(const char *link, const char *path)
 }
 
 /* An address comes to lead to a node of a cluster, and back again. */
-static void what_stands_in_a_clusters_place_is_used(void **state)
+TEST(what_stands_in_a_clusters_place_is_used)
 {
     struct buy buys[] = {{.strategy = "redis-token", .user = 1},
                          {.strategy = "redis-stock", .user = 2}};
@@ -356,7 +347,6 @@ static void what_stands_in_a_clusters_place_is_used(void **state)
     char link[64];
     char url[URL_SIZE];
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     for (int i = 0; i < 2; i++) {
         snprintf(paths[i], sizeof paths[i], "%s/%d", folder, i);
@@ -407,22 +397,5 @@ static int end_all(void **state)
     return redis_own_teardown(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_password_is_given_and_never_told, end_all),
-        cmocka_unit_test_teardown(a_url_that_is_wrong_ends_the_start, end_all),
-        cmocka_unit_test_teardown(the_documented_rights_are_enough, end_all),
-        cmocka_unit_test_teardown(an_ipv6_address_stands_in_brackets, end_all),
-#ifdef SECKILL_REDIS_TLS
-        cmocka_unit_test_teardown(tls_is_spoken_with_a_server_that_proves_its_name, end_all),
-#else
-        cmocka_unit_test_teardown(tls_is_refused_by_a_build_without, end_all),
-#endif
-        cmocka_unit_test_teardown(sentinels_lead_to_the_new_primary, end_all),
-        cmocka_unit_test_teardown(what_sentinels_name_must_be_a_primary, end_all),
-        cmocka_unit_test_teardown(a_cluster_is_told_and_not_used, end_all),
-        cmocka_unit_test_teardown(what_stands_in_a_clusters_place_is_used, end_all),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)
+TEST_EACH(NULL, end_all)

@@ -168,9 +168,8 @@ static void sell(struct server *server)
 }
 
 /* The names that are looked for when a statement forgets to say where are not ours. */
-static void a_printed_schema_is_enough(void **state)
+TEST(a_printed_schema_is_enough)
 {
-    (void)state;
     witness_run(here.witness, "CREATE TABLE public.orders (id int, product_id int)");
     witness_run(here.witness, "CREATE TABLE public.product (id int)");
     witness_run(here.witness, "INSERT INTO public.orders VALUES (7, 8)");
@@ -194,9 +193,8 @@ static void a_printed_schema_is_enough(void **state)
 
 /* It would end what it stands in, an identifier, a literal or the text around it, and go on as SQL.
  */
-static void a_name_is_quoted(void **state)
+TEST(a_name_is_quoted)
 {
-    (void)state;
     static const char name[] = "\\'\";DROP TABLE witnessed;-- $seckill$ $seckill1$ {schema} :x";
 
     witness_run(here.witness, "CREATE TABLE public.witnessed ()");
@@ -226,9 +224,8 @@ static void expect_refusal(const char *const flags[], const char *text)
         fail_msg("it does not say \"%s\": %s", text, log);
 }
 
-static void never_makes_nothing(void **state)
+TEST(never_makes_nothing)
 {
-    (void)state;
     const char *const flags[] = {"--migrate", "never", "--database", here.owner, NULL};
 
     expect_refusal(flags, "there are no tables in the schema seckill");
@@ -238,9 +235,8 @@ static void never_makes_nothing(void **state)
 }
 
 /* An empty database, and a role that may not do what is left to it. */
-static void a_schema_cannot_be_made(void **state)
+TEST(a_schema_cannot_be_made)
 {
-    (void)state;
     struct server *server = start_plain(NULL);
 
     wait_look(server, "CREATE SCHEMA seckill AUTHORIZATION " ROLE ";");
@@ -255,9 +251,8 @@ static void a_schema_cannot_be_made(void **state)
 }
 
 /* It owns nothing but its schema, and its instances start together. */
-static void a_schema_is_all_it_owns(void **state)
+TEST(a_schema_is_all_it_owns)
 {
-    (void)state;
     static const char *const flags[] = {"--amqp", NULL, NULL};
     struct server *servers[TOGETHER];
 
@@ -276,9 +271,8 @@ static void a_schema_is_all_it_owns(void **state)
 }
 
 /* Everything is missing at first; what /readyz says gives all of it. */
-static void all_rights_are_missing(void **state)
+TEST(all_rights_are_missing)
 {
-    (void)state;
     char detail[DETAIL_SIZE];
 
     server_stop(start_plain("--database", here.owner));
@@ -310,7 +304,7 @@ static int fresh_store(void **state)
     int failed = fresh_database(state);
 
     apply_printed("seckill");
-    here.store = store_create(here.role, (struct store_limits){60000, 60000},
+    here.store = store_create(here.role, (struct store_limits){60000, 60000, 0},
                               (struct store_schema){.name = "seckill"}, &error);
     assert_non_null(here.store);
     here.pg = pg_create(here.store);
@@ -324,10 +318,54 @@ static int drop_store(void **state)
     return teardown(state);
 }
 
-/* Each alone is taken, named, and given again in the words that name it. */
-static void each_right_is_named(void **state)
+/* How often the text stands in what `run` writes on stderr. */
+static int count_said(void (*run)(void), const char *text)
 {
-    (void)state;
+    FILE *said = tmpfile();
+    char line[1024];
+    int count = 0;
+
+    assert_non_null(said);
+    int stderr_before = dup(STDERR_FILENO);
+    assert_true(stderr_before >= 0);
+    assert_true(dup2(fileno(said), STDERR_FILENO) >= 0);
+    run();
+    dup2(stderr_before, STDERR_FILENO);
+    close(stderr_before);
+    t_rewind(said);
+    while (fgets(line, sizeof line, said))
+        count += strstr(line, text) != NULL;
+    fclose(said);
+    return count;
+}
+
+static void look_twice(void)
+{
+    struct error error;
+
+    assert_false(prepare(&error));
+    assert_false(prepare(&error));
+}
+
+/* A minute after the last time, and again when another right is missing. */
+TEST_WITH(what_is_missing_is_said_again, fresh_store, drop_store)
+{
+    static const char text[] = " error PostgreSQL: its role lacks rights: GRANT ";
+
+    witness_run(here.witness, "REVOKE DELETE ON seckill.orders FROM " ROLE);
+    assert_int_equal(count_said(look_twice, text), 1);
+    here.store->flaw_told_us -= 59 * CLOCK_US_PER_S;
+    assert_int_equal(count_said(look_twice, text), 0);
+    here.store->flaw_told_us -= CLOCK_US_PER_S;
+    assert_int_equal(count_said(look_twice, text), 1);
+    witness_run(here.witness, "REVOKE DELETE ON seckill.bucket FROM " ROLE);
+    assert_int_equal(count_said(look_twice, text), 1);
+}
+
+/* After the other test: it says more than the log takes in a second. Each alone is taken, named,
+ * and given again in the words that name it. */
+TEST_WITH(each_right_is_named, fresh_store, drop_store)
+{
     static const char *const rights[] = {
         "USAGE ON SCHEMA seckill",
         "SELECT ON seckill.seckill_schema",
@@ -363,55 +401,9 @@ static void each_right_is_named(void **state)
     assert_true(prepare(&error));
 }
 
-/* How often the text stands in what `run` writes on stderr. */
-static int count_said(void (*run)(void), const char *text)
-{
-    FILE *said = tmpfile();
-    char line[1024];
-    int count = 0;
-
-    assert_non_null(said);
-    int stderr_before = dup(STDERR_FILENO);
-    assert_true(stderr_before >= 0);
-    assert_true(dup2(fileno(said), STDERR_FILENO) >= 0);
-    run();
-    dup2(stderr_before, STDERR_FILENO);
-    close(stderr_before);
-    t_rewind(said);
-    while (fgets(line, sizeof line, said))
-        count += strstr(line, text) != NULL;
-    fclose(said);
-    return count;
-}
-
-static void look_twice(void)
-{
-    struct error error;
-
-    assert_false(prepare(&error));
-    assert_false(prepare(&error));
-}
-
-/* A minute after the last time, and again when another right is missing. */
-static void what_is_missing_is_said_again(void **state)
-{
-    (void)state;
-    static const char text[] = " error PostgreSQL: its role lacks rights: GRANT ";
-
-    witness_run(here.witness, "REVOKE DELETE ON seckill.orders FROM " ROLE);
-    assert_int_equal(count_said(look_twice, text), 1);
-    here.store->flaw_told_us -= 59 * CLOCK_US_PER_S;
-    assert_int_equal(count_said(look_twice, text), 0);
-    here.store->flaw_told_us -= CLOCK_US_PER_S;
-    assert_int_equal(count_said(look_twice, text), 1);
-    witness_run(here.witness, "REVOKE DELETE ON seckill.bucket FROM " ROLE);
-    assert_int_equal(count_said(look_twice, text), 1);
-}
-
 /* While the server sells. */
-static void a_right_is_missing(void **state)
+TEST(a_right_is_missing)
 {
-    (void)state;
     static const char grant[] = "lacks rights: GRANT UPDATE ON seckill.product TO " ROLE ";";
     struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
 
@@ -445,9 +437,8 @@ static char *find_in_log(const struct server *server, const char *text)
 }
 
 /* Servers before --schema made the tables where the search_path begins, beside the shop's own. */
-static void an_older_install_goes_on(void **state)
+TEST(an_older_install_goes_on)
 {
-    (void)state;
     struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
 
     witness_run(here.witness, "CREATE TABLE public.shop_orders (id int)");
@@ -484,9 +475,8 @@ static void an_older_install_goes_on(void **state)
 }
 
 /* A schema that is named is meant: not where the search_path says, and not without rights there. */
-static void an_older_install_is_left_alone(void **state)
+TEST(an_older_install_is_left_alone)
 {
-    (void)state;
     server_use_database(here.owner);
     server_stop(start_plain("--schema", "public"));
     struct server *server = start_plain("--schema", "another");
@@ -511,9 +501,8 @@ static void make_first_version(struct witness *owner)
     witness_run(owner, "INSERT INTO product VALUES (1, 'old', 9, 9, NULL, NULL, NULL, 5, 1)");
 }
 
-static void an_old_version_is_brought_up(void **state)
+TEST(an_old_version_is_brought_up)
 {
-    (void)state;
     const char *const never[] = {"--migrate", "never", NULL};
     struct witness *owner = witness_open(here.owner);
 
@@ -539,9 +528,8 @@ static void an_old_version_is_brought_up(void **state)
 }
 
 /* Found by the search_path, in a schema whose name needs quotes. */
-static void an_old_version_is_brought_up_where_it_is(void **state)
+TEST(an_old_version_is_brought_up_where_it_is)
 {
-    (void)state;
     const char *const never[] = {"--migrate", "never", NULL};
 
     witness_run(here.witness, "CREATE SCHEMA \"My shop\" AUTHORIZATION " ROLE);
@@ -561,26 +549,11 @@ static void an_old_version_is_brought_up_where_it_is(void **state)
                      SQL_SCHEMA_VERSION);
 }
 
+TEST_EACH(fresh_database, teardown)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_printed_schema_is_enough, fresh_database, teardown),
-        cmocka_unit_test_setup_teardown(a_name_is_quoted, fresh_database, teardown),
-        cmocka_unit_test_setup_teardown(never_makes_nothing, fresh_database, teardown),
-        cmocka_unit_test_setup_teardown(a_schema_cannot_be_made, fresh_database, teardown),
-        cmocka_unit_test_setup_teardown(a_schema_is_all_it_owns, fresh_database, teardown),
-        cmocka_unit_test_setup_teardown(all_rights_are_missing, fresh_database, teardown),
-        /* Before the other, which says more than the log takes in a second. */
-        cmocka_unit_test_setup_teardown(what_is_missing_is_said_again, fresh_store, drop_store),
-        cmocka_unit_test_setup_teardown(each_right_is_named, fresh_store, drop_store),
-        cmocka_unit_test_setup_teardown(a_right_is_missing, fresh_database, teardown),
-        cmocka_unit_test_setup_teardown(an_older_install_goes_on, fresh_database, teardown),
-        cmocka_unit_test_setup_teardown(an_older_install_is_left_alone, fresh_database, teardown),
-        cmocka_unit_test_setup_teardown(an_old_version_is_brought_up, fresh_database, teardown),
-        cmocka_unit_test_setup_teardown(an_old_version_is_brought_up_where_it_is, fresh_database,
-                                        teardown),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = t_run_all(NULL, NULL);
 
     stack_database_drop(DATABASE);
     free(here.owner);

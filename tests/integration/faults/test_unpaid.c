@@ -4,7 +4,7 @@
  *
  * What PostgreSQL decides once is forced: a row is held at the place where the two sides meet.
  */
-#include "lib/fixtures/settled.h"
+#include "lib/fixtures/outcome.h"
 #include "lib/fixtures/shop.h"
 #include "lib/stack.h"
 #include "lib/t.h"
@@ -73,9 +73,8 @@ static void expect_units(int64_t product, int64_t stock, int64_t sold)
 
 /* The transaction that gives the units back has read the order as pending and waits for the
  * product's row; the payment is committed meanwhile. */
-static void a_payment_between_keeps_the_order(void **state)
+TEST(a_payment_between_keeps_the_order)
 {
-    (void)state;
     char id[SHOP_ID_SIZE];
     struct server *server = server_start(NULL);
 
@@ -96,9 +95,8 @@ static void a_payment_between_keeps_the_order(void **state)
 }
 
 /* The payment waits for the order's row, which another transaction gives back. */
-static void an_end_between_refuses_the_payment(void **state)
+TEST(an_end_between_refuses_the_payment)
 {
-    (void)state;
     char id[SHOP_ID_SIZE];
     struct server *server = server_start(NULL);
     struct crowd *crowd = crowd_create();
@@ -123,9 +121,8 @@ static void an_end_between_refuses_the_payment(void **state)
 
 /* The payment has not found the order in PostgreSQL, for it was still in Redis; when that is asked
  * it has been decided. It is not too late for having been looked for in both. */
-static void a_decision_between_two_looks_is_no_end(void **state)
+TEST(a_decision_between_two_looks_is_no_end)
 {
-    (void)state;
     char id[SHOP_ID_SIZE];
     const struct buy buy = {
         .strategy = "redis-stock", .product = MIRRORED, .user = 2, .members = HOLD};
@@ -158,9 +155,8 @@ static void a_decision_between_two_looks_is_no_end(void **state)
 
 /* A hold is over by its time, though no sweeper has ended it yet; and one that is not over stays,
  * though a sweeper has taken it on. */
-static void the_time_alone_decides(void **state)
+TEST(the_time_alone_decides)
 {
-    (void)state;
     char id[SHOP_ID_SIZE];
 
     server_use_failpoints("sweeper.taken-on=hold");
@@ -184,9 +180,8 @@ static void the_time_alone_decides(void **state)
 }
 
 /* It has taken them on, and dies before it has sent any of them to its lane. */
-static void who_dies_leaves_them_to_the_next(void **state)
+TEST(who_dies_leaves_them_to_the_next)
 {
-    (void)state;
     enum { ORDERS = 8 };
     char ids[ORDERS][SHOP_ID_SIZE];
 
@@ -207,9 +202,8 @@ static void who_dies_leaves_them_to_the_next(void **state)
 }
 
 /* It dies in the middle of the transaction that gives the units back. */
-static void who_dies_in_the_middle_gives_back_nothing_twice(void **state)
+TEST(who_dies_in_the_middle_gives_back_nothing_twice)
 {
-    (void)state;
     char id[SHOP_ID_SIZE];
     struct server *first = server_start(NULL);
 
@@ -228,9 +222,8 @@ static void who_dies_in_the_middle_gives_back_nothing_twice(void **state)
 }
 
 /* Orders of four products and strategies, and every hold is over at once. */
-static void two_share_the_work(void **state)
+TEST(two_share_the_work)
 {
-    (void)state;
     enum { ORDERS = 60 };
     static const char *const names[] = {"conditional", "redis-token", "buckets", "redis-stock"};
     char id[SHOP_ID_SIZE];
@@ -259,9 +252,8 @@ static void two_share_the_work(void **state)
 }
 
 /* More than may be under way at once are due, of a product whose row somebody holds. */
-static void a_held_row_stops_no_other_product(void **state)
+TEST(a_held_row_stops_no_other_product)
 {
-    (void)state;
     enum { MANY = 1500 };
     char id[SHOP_ID_SIZE];
     struct server *server = server_start(NULL);
@@ -293,9 +285,8 @@ static void a_held_row_stops_no_other_product(void **state)
 }
 
 /* An instance that has no Redis ends what needs none for it, and leaves the rest. */
-static void a_backend_that_is_gone(void **state)
+TEST(a_backend_that_is_gone)
 {
-    (void)state;
     char ids[3][SHOP_ID_SIZE];
     struct server *server = server_start(NULL);
 
@@ -321,9 +312,8 @@ static void a_backend_that_is_gone(void **state)
     server_stop(server);
 }
 
-static void the_servers_hold_is_the_last_word(void **state)
+TEST(the_servers_hold_is_the_last_word)
 {
-    (void)state;
     static const char *const names[] = {"conditional", "pipelined",   "batch",
                                         "optimistic",  "redis-stock", "none"};
     char id[SHOP_ID_SIZE];
@@ -346,9 +336,8 @@ static void the_servers_hold_is_the_last_word(void **state)
 }
 
 /* The tables as the version before holds had them; three servers start at once. */
-static void an_older_schema_is_brought_up_once(void **state)
+TEST(an_older_schema_is_brought_up_once)
 {
-    (void)state;
     enum { SERVERS = 3, BEFORE = 6 };
     struct server *servers[SERVERS];
     char id[SHOP_ID_SIZE];
@@ -401,23 +390,4 @@ static int teardown(void **state)
     return left;
 }
 
-#define UNPAID_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        UNPAID_TEST(a_payment_between_keeps_the_order),
-        UNPAID_TEST(an_end_between_refuses_the_payment),
-        UNPAID_TEST(a_decision_between_two_looks_is_no_end),
-        UNPAID_TEST(the_time_alone_decides),
-        UNPAID_TEST(who_dies_leaves_them_to_the_next),
-        UNPAID_TEST(who_dies_in_the_middle_gives_back_nothing_twice),
-        UNPAID_TEST(two_share_the_work),
-        UNPAID_TEST(a_held_row_stops_no_other_product),
-        UNPAID_TEST(a_backend_that_is_gone),
-        UNPAID_TEST(the_servers_hold_is_the_last_word),
-        UNPAID_TEST(an_older_schema_is_brought_up_once),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
-}
+TEST_EACH(setup, teardown)

@@ -73,9 +73,8 @@ static void give_each_a_worker(void)
 }
 
 /* Two strategies have a worker each, idle now; one of them wants both. */
-static void idle_workers_make_room(void **state)
+TEST(idle_workers_make_room)
 {
-    (void)state;
     struct crowd *crowd = crowd_create();
     int64_t most = 0;
 
@@ -114,9 +113,8 @@ static void expect_sold_before_the_last_of(struct witness *witness, int64_t late
 }
 
 /* One strategy's workers are busy without a pause; another's orders are not left standing. */
-static void busy_workers_make_room_for_who_has_nobody(void **state)
+TEST(busy_workers_make_room_for_who_has_nobody)
 {
-    (void)state;
     struct witness *witness = witness_open(stack_database());
     struct crowd *busy = crowd_create();
     struct buy late = buy_by("pessimistic", 1);
@@ -167,11 +165,10 @@ static void sell_on_the_sessions_there_are(const char *const *strategies, size_t
 }
 
 /* One of two idle ones is wanted, and the other stays as he is. */
-static void idle_workers_keep_their_sessions(void **state)
+TEST(idle_workers_keep_their_sessions)
 {
     static const char *const strategies[] = {"optimistic", "serializable", "batch"};
 
-    (void)state;
     shop_put(server, 2, 1000, NULL);
     give_each_a_worker();
     sell_on_the_sessions_there_are(strategies, 3);
@@ -188,13 +185,12 @@ static int start_alone(void **state)
 }
 
 /* What the only worker had for one strategy, a fence say, is none of the next one's. */
-static void whoever_changes_lanes_brings_nothing_but_the_session(void **state)
+TEST_WITH(whoever_changes_lanes_brings_nothing_but_the_session, start_alone, server_teardown)
 {
     static const char *const strategies[] = {"redis-fenced", "none",  "redis-queue", "optimistic",
                                              "lock-row",     "batch", "redis-token", "pessimistic"};
     struct buy first = buy_by("conditional", 1);
 
-    (void)state;
     shop_put(server, 2, 1000, NULL);
     shop_expect_buy(server, &first, 201, "", NULL);
     sell_on_the_sessions_there_are(strategies, 8);
@@ -203,13 +199,12 @@ static void whoever_changes_lanes_brings_nothing_but_the_session(void **state)
 
 /* Two strategies have orders for both workers, sold one by one, before a third one's comes; it does
  * not wait until one of them is done. The rows are held until all orders are there. */
-static void workers_go_round_where_strategies_are_more(void **state)
+TEST(workers_go_round_where_strategies_are_more)
 {
     static const char *const busy[] = {"serializable", "buckets"};
     struct crowd *crowd = crowd_create();
     struct buy late = buy_by("pessimistic", 1);
 
-    (void)state;
     late.product = 2;
     shop_put(server, 2, 1, NULL);
     shop_put(server, 3, 1000, NULL);
@@ -246,18 +241,4 @@ static void workers_go_round_where_strategies_are_more(void **state)
     server_stop(server);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(idle_workers_make_room, start, server_teardown),
-        cmocka_unit_test_setup_teardown(busy_workers_make_room_for_who_has_nobody, start,
-                                        server_teardown),
-        cmocka_unit_test_setup_teardown(idle_workers_keep_their_sessions, start, server_teardown),
-        cmocka_unit_test_setup_teardown(whoever_changes_lanes_brings_nothing_but_the_session,
-                                        start_alone, server_teardown),
-        cmocka_unit_test_setup_teardown(workers_go_round_where_strategies_are_more, start,
-                                        server_teardown),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(start, server_teardown)

@@ -120,9 +120,8 @@ static void expect_sold(int64_t sold)
     shop_expect_consistent(here.servers[1], here.product);
 }
 
-static void a_paused_holder_does_no_harm(void **state)
+TEST(a_paused_holder_does_no_harm)
 {
-    (void)state;
     start_servers("fence.registered=stop", "0");
     struct crowd *stale = begin_hold();
     server_wait_stopped(here.servers[0]);
@@ -140,9 +139,8 @@ static void a_paused_holder_does_no_harm(void **state)
     stop_servers();
 }
 
-static void a_killed_holder_is_waited_out(void **state)
+TEST(a_killed_holder_is_waited_out)
 {
-    (void)state;
     start_servers("fence.registered=stop", "0");
     struct crowd *dead = begin_hold();
     server_wait_stopped(here.servers[0]);
@@ -157,9 +155,8 @@ static void a_killed_holder_is_waited_out(void **state)
     server_stop(here.servers[2]);
 }
 
-static void redis_forgets_everything(void **state)
+TEST(redis_forgets_everything)
 {
-    (void)state;
     struct crowd *crowd = crowd_create();
 
     start_servers(NULL, "20");
@@ -211,9 +208,8 @@ static void meet_a_later_holder(struct crowd *stale, struct pg_proxy *proxy)
     crowd_destroy(stale);
 }
 
-static void a_stale_holder_is_refused(void **state)
+TEST(a_stale_holder_is_refused)
 {
-    (void)state;
     char id[SHOP_ID_SIZE];
     char *folder = stack_socket_folder();
     struct pg_proxy *proxy = pg_proxy_create(folder);
@@ -267,9 +263,8 @@ static void a_stale_holder_is_refused(void **state)
 
 /* While the holder works its lock is given to a stranger: neither renewal nor release may touch it.
  * The work goes on for longer than a third of the lease, when the renewal is due. */
-static void a_strangers_lock_is_left_alone(void **state)
+TEST(a_strangers_lock_is_left_alone)
 {
-    (void)state;
     char text[32];
 
     start_servers("fence.registered=hold", "1200");
@@ -298,9 +293,8 @@ static void a_strangers_lock_is_left_alone(void **state)
 
 /* PostgreSQL is away while a COMMIT is to be settled: the hold outlasts its lease, which is renewed
  * all the time, so that no other instance comes in between. */
-static void a_long_hold_keeps_its_lease(void **state)
+TEST(a_long_hold_keeps_its_lease)
 {
-    (void)state;
     enum { OUTLAST_US = 10000000 };
     char holder[64];
     char now[64];
@@ -367,9 +361,8 @@ static bool sell_in_turns(void)
 
 /* All are ready before it begins. An instance that stood still for all of a sale has had no turn in
  * it, but in the next one. */
-static void instances_take_turns(void **state)
+TEST(instances_take_turns)
 {
-    (void)state;
     enum { SALES = 5 };
     bool fair = false;
 
@@ -389,17 +382,5 @@ static void instances_take_turns(void **state)
     stop_servers();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_paused_holder_does_no_harm, server_teardown),
-        cmocka_unit_test_teardown(a_killed_holder_is_waited_out, server_teardown),
-        cmocka_unit_test_teardown(redis_forgets_everything, server_teardown),
-        cmocka_unit_test_teardown(a_stale_holder_is_refused, server_teardown),
-        cmocka_unit_test_teardown(a_strangers_lock_is_left_alone, server_teardown),
-        cmocka_unit_test_teardown(a_long_hold_keeps_its_lease, server_teardown),
-        cmocka_unit_test_teardown(instances_take_turns, server_teardown),
-    };
-
-    return cmocka_run_group_tests(tests, start, stop) != 0;
-}
+TEST_GROUP(start, stop)
+TEST_EACH(NULL, server_teardown)

@@ -52,9 +52,8 @@ static void buys(struct server *server, const char *strategy, int64_t user)
     shop_expect_buy(server, &buy, 201, "", NULL);
 }
 
-static void three_instances_sell_what_is_there(void **state)
+TEST(three_instances_sell_what_is_there)
 {
-    (void)state;
     struct server *servers[INSTANCES];
 
     for (int i = 0; i < INSTANCES; i++)
@@ -77,9 +76,8 @@ static void three_instances_sell_what_is_there(void **state)
         server_stop(servers[i]);
 }
 
-static void a_store_that_is_away_means_503(void **state)
+TEST(a_store_that_is_away_means_503)
 {
-    (void)state;
     struct server *server = server_start(NULL);
 
     for (int row = 0; row < ROWS; row++) {
@@ -102,11 +100,10 @@ static void a_store_that_is_away_means_503(void **state)
     server_stop(server);
 }
 
-static void a_dead_holder_is_waited_out(void **state)
+TEST(a_dead_holder_is_waited_out)
 {
     char system[32];
 
-    (void)state;
     /* Locks of this run alone: one that is not given back is met by no later one. */
     snprintf(system, sizeof system, "dead-%d", (int)getpid());
     for (int row = 0; row < ROWS; row++) {
@@ -183,9 +180,8 @@ static void restart_third_then_second(void)
     restart_second_node();
 }
 
-static void a_node_that_forgets_makes_redlock_oversell(void **state)
+TEST(a_node_that_forgets_makes_redlock_oversell)
 {
-    (void)state;
     stack_kill("redlock3", SIGKILL);
     forget_lock("redlock", restart_third_then_second, 201, "");
     expect_oversold(1);
@@ -195,9 +191,8 @@ static void a_node_that_forgets_makes_redlock_oversell(void **state)
 
 /* The votes are there, and have taken longer than the lease: they are given back, and asked for
  * again. */
-static void a_late_majority_is_none(void **state)
+TEST(a_late_majority_is_none)
 {
-    (void)state;
     server_use_failpoints("redlock.voted=pause:5000");
     struct server *server = server_start("--lock-ttl-ms", "4000", "--work-timeout-ms", "3900");
 
@@ -214,18 +209,16 @@ static void restart_memcached(void)
     stack_up();
 }
 
-static void a_restarted_memcached_oversells(void **state)
+TEST(a_restarted_memcached_oversells)
 {
-    (void)state;
     forget_lock("memcached-lock", restart_memcached, 201, "");
     expect_oversold(1);
 }
 
 /* A has seen its own token and stops; its lease ends; B has the lock, and has read the stock; A
  * goes on with its release. */
-static void a_late_release_of_memcached_frees_nobody(void **state)
+TEST(a_late_release_of_memcached_frees_nobody)
 {
-    (void)state;
     server_use_failpoints("memcached.release=stop");
     struct server *a = server_start("--lock-ttl-ms", "3000", "--work-timeout-ms", "2900");
     struct server *b = start("body.after-read=stop");
@@ -261,17 +254,10 @@ static void a_late_release_of_memcached_frees_nobody(void **state)
     server_stop(c);
 }
 
+TEST_EACH(NULL, server_teardown)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(three_instances_sell_what_is_there, server_teardown),
-        cmocka_unit_test_teardown(a_store_that_is_away_means_503, server_teardown),
-        cmocka_unit_test_teardown(a_dead_holder_is_waited_out, server_teardown),
-        cmocka_unit_test_teardown(a_node_that_forgets_makes_redlock_oversell, server_teardown),
-        cmocka_unit_test_teardown(a_late_majority_is_none, server_teardown),
-        cmocka_unit_test_teardown(a_restarted_memcached_oversells, server_teardown),
-        cmocka_unit_test_teardown(a_late_release_of_memcached_frees_nobody, server_teardown),
-    };
     stack_need_other_locks();
     char *conninfo = stack_database_create("seckill_other_locks");
 
@@ -279,7 +265,7 @@ int main(void)
     struct server *first = server_start(NULL); /* makes the schema */
     server_stop(first);
     witness = witness_open(conninfo);
-    int failed = cmocka_run_group_tests(tests, NULL, stack_restore);
+    int failed = t_run_all(NULL, stack_restore);
     witness_close(witness);
     stack_database_drop("seckill_other_locks");
     free(conninfo);

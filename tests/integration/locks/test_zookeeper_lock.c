@@ -2,7 +2,7 @@
  * zookeeper-lock's recipe, alone, over a real ZooKeeper: the line, the watch on the one before, and
  * what becomes of a lease whose session or connection is lost.
  */
-#include "other_locks_rig.h"
+#include "lock_clients.h"
 
 #include "lib/stack.h"
 
@@ -41,10 +41,10 @@ static int line_length(void)
     struct zookeeper_names names;
     unsigned loss;
 
-    assert_true(zookeeper_ready(rig.zookeepers[0], &loss));
-    snprintf(folder, sizeof folder, "/%s:lock:zookeeper-lock:%d", rig.settings.system_name,
+    assert_true(zookeeper_ready(clients.zookeepers[0], &loss));
+    snprintf(folder, sizeof folder, "/%s:lock:zookeeper-lock:%d", clients.settings.system_name,
              LOCK_KEY);
-    if (zookeeper_children(rig.zookeepers[0], folder, &names) != 0)
+    if (zookeeper_children(clients.zookeepers[0], folder, &names) != 0)
         return 0;
     int count = names.count;
     zookeeper_names_fini(&names);
@@ -75,49 +75,46 @@ static enum lock_result end_waiting(struct waiting *the)
     return the->result;
 }
 
-static void zookeeper_keeps_the_locks_of_one_session_apart(void **state)
+TEST(zookeeper_keeps_the_locks_of_one_session_apart)
 {
-    (void)state;
-    assert_int_equal(lock_try(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
-    assert_int_equal(lock_try(&lock_zookeeper, &rig.one, &rig.other), LOCK_BUSY);
-    assert_int_equal(lock_let_go(&lock_zookeeper, &rig.one, &rig.lease), LOCK_RELEASED);
+    assert_int_equal(lock_try(&lock_zookeeper, &clients.one, &clients.lease), LOCK_OWNED);
+    assert_int_equal(lock_try(&lock_zookeeper, &clients.one, &clients.other), LOCK_BUSY);
+    assert_int_equal(lock_let_go(&lock_zookeeper, &clients.one, &clients.lease), LOCK_RELEASED);
     assert_int_equal(line_length(), 0);
 }
 
 /* With leases of half a minute: only a watch can end the waits so early, and in this order. */
-static void zookeeper_serves_in_the_order_of_coming(void **state)
+TEST(zookeeper_serves_in_the_order_of_coming)
 {
-    (void)state;
     static struct waiting first;
     static struct waiting second;
     int64_t begun_us = clock_mono_us();
 
-    assert_int_equal(lock_try(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
-    begin_waiting(&first, &rig.two, LONG_MS, 2);
-    begin_waiting(&second, &rig.one, LONG_MS, 3);
-    assert_int_equal(lock_let_go(&lock_zookeeper, &rig.one, &rig.lease), LOCK_RELEASED);
+    assert_int_equal(lock_try(&lock_zookeeper, &clients.one, &clients.lease), LOCK_OWNED);
+    begin_waiting(&first, &clients.two, LONG_MS, 2);
+    begin_waiting(&second, &clients.one, LONG_MS, 3);
+    assert_int_equal(lock_let_go(&lock_zookeeper, &clients.one, &clients.lease), LOCK_RELEASED);
     assert_int_equal(end_waiting(&first), LOCK_OWNED);
     assert_false(atomic_load(&second.done));
-    assert_int_equal(lock_let_go(&lock_zookeeper, &rig.two, &first.lease), LOCK_RELEASED);
+    assert_int_equal(lock_let_go(&lock_zookeeper, &clients.two, &first.lease), LOCK_RELEASED);
     assert_int_equal(end_waiting(&second), LOCK_OWNED);
-    assert_int_equal(lock_let_go(&lock_zookeeper, &rig.one, &second.lease), LOCK_RELEASED);
+    assert_int_equal(lock_let_go(&lock_zookeeper, &clients.one, &second.lease), LOCK_RELEASED);
     assert_true(clock_mono_us() - begun_us < LONG_MS * 5 / 6 * CLOCK_US_PER_MS);
 }
 
 /* The one before has given up, the one before that still owns. */
-static void zookeeper_looks_again_when_the_one_before_vanishes(void **state)
+TEST(zookeeper_looks_again_when_the_one_before_vanishes)
 {
-    (void)state;
     static struct waiting impatient;
     static struct waiting patient;
 
-    assert_int_equal(lock_try(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
-    begin_waiting(&impatient, &rig.two, 4000, 2);
-    begin_waiting(&patient, &rig.two, 8000, 3);
+    assert_int_equal(lock_try(&lock_zookeeper, &clients.one, &clients.lease), LOCK_OWNED);
+    begin_waiting(&impatient, &clients.two, 4000, 2);
+    begin_waiting(&patient, &clients.two, 8000, 3);
     assert_int_equal(end_waiting(&impatient), LOCK_BUSY);
     assert_int_equal(end_waiting(&patient), LOCK_BUSY);
     assert_int_equal(line_length(), 1);
-    assert_int_equal(lock_let_go(&lock_zookeeper, &rig.one, &rig.lease), LOCK_RELEASED);
+    assert_int_equal(lock_let_go(&lock_zookeeper, &clients.one, &clients.lease), LOCK_RELEASED);
 }
 
 static void count(void *context)
@@ -125,27 +122,27 @@ static void count(void *context)
     atomic_fetch_add((atomic_int *)context, 1);
 }
 
-static void a_lost_connection_is_a_lost_lease(void **state)
+TEST(a_lost_connection_is_a_lost_lease)
 {
-    (void)state;
     static struct waiting waiting;
     atomic_int told = 0;
     int64_t begun_us = clock_mono_us();
 
-    rig.lease.on_lost = count;
-    rig.lease.on_lost_context = &told;
-    assert_int_equal(lock_try(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
-    begin_waiting(&waiting, &rig.two, LONG_MS, 2);
+    clients.lease.on_lost = count;
+    clients.lease.on_lost_context = &told;
+    assert_int_equal(lock_try(&lock_zookeeper, &clients.one, &clients.lease), LOCK_OWNED);
+    begin_waiting(&waiting, &clients.two, LONG_MS, 2);
     stack_kill("zookeeper", SIGKILL);
     assert_int_equal(end_waiting(&waiting), LOCK_UNKNOWN);
     while (!atomic_load(&told))
         assert_true(clock_mono_us() - begun_us < LOCK_PATIENCE_US);
-    assert_false(lease_holds(&rig.lease));
-    assert_int_equal(lock_let_go(&lock_zookeeper, &rig.one, &rig.lease), LOCK_RELEASE_UNKNOWN);
+    assert_false(lease_holds(&clients.lease));
+    assert_int_equal(lock_let_go(&lock_zookeeper, &clients.one, &clients.lease),
+                     LOCK_RELEASE_UNKNOWN);
     stack_up();
     /* Both sessions live on for half a minute from when it serves again, and yet their nodes go. */
     unsigned loss;
-    while (!zookeeper_ready(rig.zookeepers[0], &loss))
+    while (!zookeeper_ready(clients.zookeepers[0], &loss))
         assert_true(clock_mono_us() - begun_us < LOCK_PATIENCE_US);
     begun_us = clock_mono_us();
     wait_line(0);
@@ -153,37 +150,35 @@ static void a_lost_connection_is_a_lost_lease(void **state)
     assert_int_equal(atomic_load(&told), 1);
 }
 
-static void zookeeper_ends_an_abandoned_lease(void **state)
+TEST(zookeeper_ends_an_abandoned_lease)
 {
-    (void)state;
     enum { ABANDONED_MS = 4000 };
     unsigned loss;
 
-    rig.settings.lock_ttl_ms = ABANDONED_MS;
+    clients.settings.lock_ttl_ms = ABANDONED_MS;
     /* Its session takes none of the lease's time. */
-    assert_true(zookeeper_ready(rig.zookeepers[1], &loss));
+    assert_true(zookeeper_ready(clients.zookeepers[1], &loss));
     int64_t begun_us = clock_mono_us();
-    assert_int_equal(lock_try(&lock_zookeeper, &rig.one, &rig.lease), LOCK_OWNED);
-    lock_zookeeper.abandon(&rig.one, &rig.lease);
-    assert_int_equal(lock_try(&lock_zookeeper, &rig.two, &rig.other), LOCK_BUSY);
-    assert_int_equal(
-        lock_acquire(&lock_zookeeper, &rig.two, LOCK_KEY, false, in_ms(LONG_MS), &rig.other),
-        LOCK_OWNED);
+    assert_int_equal(lock_try(&lock_zookeeper, &clients.one, &clients.lease), LOCK_OWNED);
+    lock_zookeeper.abandon(&clients.one, &clients.lease);
+    assert_int_equal(lock_try(&lock_zookeeper, &clients.two, &clients.other), LOCK_BUSY);
+    assert_int_equal(lock_acquire(&lock_zookeeper, &clients.two, LOCK_KEY, false, in_ms(LONG_MS),
+                                  &clients.other),
+                     LOCK_OWNED);
     assert_true(clock_mono_us() - begun_us >= ABANDONED_MS * CLOCK_US_PER_MS);
-    assert_int_equal(lock_let_go(&lock_zookeeper, &rig.two, &rig.other), LOCK_RELEASED);
+    assert_int_equal(lock_let_go(&lock_zookeeper, &clients.two, &clients.other), LOCK_RELEASED);
 }
 
 /* The first look-up of a name takes longer than opening a session may; the server behind it is the
  * only one that is there. */
-static void servers_that_are_found_later_are_used(void **state)
+TEST(servers_that_are_found_later_are_used)
 {
-    struct settings settings = rig.settings;
+    struct settings settings = clients.settings;
     struct error error = {ERROR_NONE, ""};
     char hosts[128];
     unsigned loss;
     int64_t until_us = clock_mono_us() + LOCK_PATIENCE_US;
 
-    (void)state;
     snprintf(hosts, sizeof hosts, "127.0.0.1:1,localhost%s", strchr(settings.zookeeper, ':'));
     settings.zookeeper = hosts;
     struct zookeeper *zookeeper = backend_zookeeper.open(&settings, &error);
@@ -196,21 +191,14 @@ static void servers_that_are_found_later_are_used(void **state)
     backend_zookeeper.close(zookeeper);
 }
 
+TEST_EACH(clients_set_up, clients_tear_down)
+
 int main(void)
 {
     setenv("SECKILL_FAILPOINTS", "resolver.ask=pause:1500", 1);
     assert_true(failpoint_check(getenv("SECKILL_FAILPOINTS")));
 
-    const struct CMUnitTest tests[] = {
-        RIG_TEST(zookeeper_keeps_the_locks_of_one_session_apart),
-        RIG_TEST(zookeeper_serves_in_the_order_of_coming),
-        RIG_TEST(zookeeper_looks_again_when_the_one_before_vanishes),
-        RIG_TEST(zookeeper_ends_an_abandoned_lease),
-        RIG_TEST(servers_that_are_found_later_are_used),
-        RIG_TEST(a_lost_connection_is_a_lost_lease),
-    };
-
     stack_need_other_locks();
     signal(SIGPIPE, SIG_IGN);
-    return cmocka_run_group_tests(tests, NULL, rig_restore);
+    return t_run_all(NULL, clients_restore);
 }

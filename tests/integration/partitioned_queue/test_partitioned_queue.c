@@ -32,11 +32,10 @@ static void sell_all(struct queue_shop *shop, int64_t product, int instances)
     shop_expect_consistent(shop->servers[0], product);
 }
 
-static void sells_what_there_is(void **state)
+TEST(sells_what_there_is)
 {
     struct queue_shop shop;
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     sell_all(&shop, PRODUCT, 1);
     sell_all(&shop, PRODUCT + 1, QUEUE_INSTANCES);
@@ -44,14 +43,13 @@ static void sells_what_there_is(void **state)
 }
 
 /* The consumer is stopped, so nothing is decided when the wait is over. */
-static void a_short_wait_is_accepted_and_decided_later(void **state)
+TEST(a_short_wait_is_accepted_and_decided_later)
 {
     struct queue_shop shop;
     char first[SHOP_ID_SIZE];
     char second[SHOP_ID_SIZE];
     struct buy buy = queue_buy(PRODUCT, 1);
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[1], PRODUCT, 1, NULL);
     server_pause(shop.servers[0]);
@@ -70,13 +68,12 @@ static void a_short_wait_is_accepted_and_decided_later(void **state)
     queue_shop_close(&shop);
 }
 
-static void reserved_is_what_waits(void **state)
+TEST(reserved_is_what_waits)
 {
     struct queue_shop shop;
     char id[SHOP_ID_SIZE];
     struct buy buy = queue_buy(PRODUCT, 1);
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[1], PRODUCT, 10, NULL);
     buy.quantity = 3;
@@ -95,13 +92,12 @@ static void reserved_is_what_waits(void **state)
     queue_shop_close(&shop);
 }
 
-static void a_queued_order_is_decided_then_cancelled(void **state)
+TEST(a_queued_order_is_decided_then_cancelled)
 {
     struct queue_shop shop;
     char id[SHOP_ID_SIZE];
     struct buy buy = queue_buy(PRODUCT, 1);
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[0], PRODUCT, 2, ", \"limit_per_user\": 2");
     buy.quantity = 2;
@@ -138,13 +134,12 @@ static void expect_in_order(struct queue_shop *shop, int64_t product)
 }
 
 /* The lane's worker pauses with the first one in its hand, so that the others are one batch. */
-static void a_batch_keeps_its_order(void **state)
+TEST(a_batch_keeps_its_order)
 {
     enum { BUYERS = 40, STOCK = 11 };
     struct queue_shop shop;
     struct crowd *crowd = crowd_create();
 
-    (void)state;
     queue_shop_open(&shop, NULL, 0, "queue.written=pause:1000@5");
     shop_put(shop.servers[0], PRODUCT, STOCK, NULL);
     for (int i = 0; i < BUYERS; i++) {
@@ -161,12 +156,11 @@ static void a_batch_keeps_its_order(void **state)
 }
 
 /* Each order names its product's set; what came first is decided first. */
-static void orders_of_a_product_keep_their_order(void **state)
+TEST(orders_of_a_product_keep_their_order)
 {
     enum { ORDERS = 60, STOCK = 20, PRODUCTS = 3 };
     struct queue_shop shop;
 
-    (void)state;
     queue_shop_open(&shop, "50", -1, NULL);
     for (int64_t product = PRODUCT; product < PRODUCT + PRODUCTS; product++)
         shop_put(shop.servers[0], product, STOCK, NULL);
@@ -185,13 +179,12 @@ static void orders_of_a_product_keep_their_order(void **state)
 }
 
 /* The consumer whose turn it is stops, and the others have nothing to do with its messages. */
-static void one_consumer_alone_decides(void **state)
+TEST(one_consumer_alone_decides)
 {
     enum { ORDERS = 6 };
     struct queue_shop shop;
     char id[SHOP_ID_SIZE];
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[1], PRODUCT, ORDERS, NULL);
     server_pause(shop.servers[0]);
@@ -213,13 +206,12 @@ static void one_consumer_alone_decides(void **state)
 
 /* The repeat sends the order's id again. The consumer is stopped meanwhile, so that both messages
  * come to it together. */
-static void an_order_twice_in_a_batch_is_decided_once(void **state)
+TEST(an_order_twice_in_a_batch_is_decided_once)
 {
     struct queue_shop shop;
     struct buy buy = queue_buy(PRODUCT, 1);
     char id[SHOP_ID_SIZE];
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[1], PRODUCT, 5, NULL);
     server_pause(shop.servers[0]);
@@ -237,14 +229,13 @@ static void an_order_twice_in_a_batch_is_decided_once(void **state)
 
 /* A refusal is not remembered, whether it was told as 409 or came after a 202. A repeat of what is
  * queued waits for the decision, for as long as it may; then it gets the order as it is. */
-static void a_refused_key_may_come_again(void **state)
+TEST(a_refused_key_may_come_again)
 {
     struct queue_shop shop;
     char id[SHOP_ID_SIZE];
     struct buy buy = queue_buy(PRODUCT, 1);
     struct buy restock = queue_buy(PRODUCT, 0);
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[0], PRODUCT, 0, NULL);
     buy.key = "again";
@@ -301,21 +292,19 @@ static bool put_comes_first(struct queue_shop *shop)
 
 /* The sale that it was queued for is over: nobody gets it, and nothing of it stays. The row is held
  * until first the PUT and then the consumer wait for it. */
-static void a_put_ends_what_waits(void **state)
+TEST(a_put_ends_what_waits)
 {
     int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
     struct queue_shop shop;
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     while (!put_comes_first(&shop))
         assert_true(clock_mono_us() < until_us);
     queue_shop_close(&shop);
 }
 
-static void nothing_without_a_broker(void **state)
+TEST(nothing_without_a_broker)
 {
-    (void)state;
     server_use_database(stack_database());
     struct server *server = server_start("--amqp", NULL);
     struct buy buy = queue_buy(PRODUCT, 1);
@@ -327,21 +316,39 @@ static void nothing_without_a_broker(void **state)
     server_stop(server);
 }
 
+/* On 127.0.0.1:1 nobody listens, and behind 192.0.2.1 there is no net. */
+TEST(a_node_that_is_away_is_passed_over)
+{
+    static const char *const around[][2] = {{"amqp://127.0.0.1:1/,amqp://192.0.2.1/,", ""},
+                                            {"", ",amqp://127.0.0.1:1/"}};
+
+    server_use_database(stack_database());
+    for (int i = 0; i < 2; i++) {
+        char list[512];
+        struct buy buy = queue_buy(PRODUCT, 1);
+        snprintf(list, sizeof list, "%s%s%s", around[i][0], stack_amqp(), around[i][1]);
+        struct server *server = server_start("--amqp", list);
+        shop_put(server, PRODUCT, 1, NULL);
+        shop_expect_buy_soon(server, &buy, 201);
+        server_stop(server);
+    }
+}
+
+TEST(a_list_that_is_none_ends_the_start)
+{
+    static const char *const lists[] = {"amqp://127.0.0.1/,", "amqp://127.0.0.1/,amqps://b/"};
+
+    for (int i = 0; i < 2; i++) {
+        char log[1024];
+        struct server *server = server_launch((const char *const[]){"--amqp", lists[i], NULL});
+        assert_int_equal(server_wait(server, log, sizeof log), 2);
+        assert_non_null(strstr(log, "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST, up to 8"));
+    }
+}
+
+TEST_EACH(NULL, server_teardown)
+
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(sells_what_there_is, server_teardown),
-        cmocka_unit_test_teardown(a_short_wait_is_accepted_and_decided_later, server_teardown),
-        cmocka_unit_test_teardown(reserved_is_what_waits, server_teardown),
-        cmocka_unit_test_teardown(a_queued_order_is_decided_then_cancelled, server_teardown),
-        cmocka_unit_test_teardown(a_batch_keeps_its_order, server_teardown),
-        cmocka_unit_test_teardown(orders_of_a_product_keep_their_order, server_teardown),
-        cmocka_unit_test_teardown(one_consumer_alone_decides, server_teardown),
-        cmocka_unit_test_teardown(an_order_twice_in_a_batch_is_decided_once, server_teardown),
-        cmocka_unit_test_teardown(a_refused_key_may_come_again, server_teardown),
-        cmocka_unit_test_teardown(a_put_ends_what_waits, server_teardown),
-        cmocka_unit_test_teardown(nothing_without_a_broker, server_teardown),
-    };
-
-    return queue_run("partitioned_queue", tests, sizeof tests / sizeof *tests);
+    return queue_run();
 }

@@ -43,13 +43,12 @@ static struct server *let_another_consume(struct queue_shop *shop, const char *d
 }
 
 /* A consumer whose database has no row of an order cannot say that there is none. */
-static void another_database_s_consumer_refuses_nothing(void **state)
+TEST(another_database_s_consumer_refuses_nothing)
 {
     static const char database[] = "seckill_queue_other";
     struct queue_shop shop;
     char id[SHOP_ID_SIZE];
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     struct server *other = let_another_consume(&shop, database, true);
     for (int64_t product = 1; product <= 4; product++) {
@@ -64,12 +63,11 @@ static void another_database_s_consumer_refuses_nothing(void **state)
 }
 
 /* A rehearsal under the shop's name: each has queues of its own. */
-static void two_databases_share_no_queue(void **state)
+TEST(two_databases_share_no_queue)
 {
     static const char database[] = "seckill_queue_other";
     struct queue_shop shop;
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     struct server *other = let_another_consume(&shop, database, false);
     for (int64_t product = 1; product <= 4; product++) {
@@ -87,13 +85,12 @@ static void two_databases_share_no_queue(void **state)
 
 /* Once its message has been handed back, its caller is answered, and no other order waits behind
  * it. */
-static void an_order_without_a_row_stops_nobody(void **state)
+TEST(an_order_without_a_row_stops_nobody)
 {
     struct queue_shop shop;
     char id[SHOP_ID_SIZE];
     struct buy buy = queue_buy(PRODUCT, 1);
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[0], PRODUCT, 10, NULL);
     struct witness *holder = witness_hold(shop.conninfo, PRODUCT);
@@ -124,11 +121,10 @@ static void sell_to(struct queue_shop *shop, int64_t user)
         }
 }
 
-static void deleted_queues_are_made_again(void **state)
+TEST(deleted_queues_are_made_again)
 {
     struct queue_shop shop;
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     assert_int_equal(queue_delete(&shop, "orders"), 4);
     sell_to(&shop, 10);
@@ -138,13 +134,12 @@ static void deleted_queues_are_made_again(void **state)
 }
 
 /* Whose instance has died, and its queue is gone. */
-static void replies_that_nobody_takes_are_told(void **state)
+TEST(replies_that_nobody_takes_are_told)
 {
     struct queue_shop shop;
     char id[SHOP_ID_SIZE];
     struct buy buy = queue_buy(PRODUCT, 1);
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[0], PRODUCT, 10, NULL);
     struct witness *holder = witness_hold(shop.conninfo, PRODUCT);
@@ -168,14 +163,13 @@ static void replies_that_nobody_takes_are_told(void **state)
 }
 
 /* The clock of the instance that took it in was a minute behind. */
-static void what_was_lost_is_sent_again_by_one_clock(void **state)
+TEST(what_was_lost_is_sent_again_by_one_clock)
 {
     enum { WITHIN_US = 20000000 };
     struct queue_shop shop;
     char id[SHOP_ID_SIZE];
     struct buy buy = queue_buy(PRODUCT, 1);
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[0], PRODUCT, 10, NULL);
     struct witness *holder = witness_hold(shop.conninfo, PRODUCT);
@@ -197,12 +191,11 @@ static void what_was_lost_is_sent_again_by_one_clock(void **state)
     queue_shop_close(&shop);
 }
 
-static void a_queue_of_another_type_is_shown(void **state)
+TEST(a_queue_of_another_type_is_shown)
 {
     struct queue_shop shop;
     char name[128];
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     snprintf(name, sizeof name, "%s.orders.%lld.1.0", shop.system,
              (long long)witness_number(shop.witness, "SELECT base >> 26 FROM epoch_base"));
@@ -220,13 +213,19 @@ static void a_queue_of_another_type_is_shown(void **state)
     queue_shop_close(&shop);
 }
 
+/* However that ended. */
+static int end_alarm(void **state)
+{
+    free(queue_ctl("set_vm_memory_high_watermark 0.4"));
+    return server_teardown(state);
+}
+
 /* Nothing is accepted that could not be sent, and nothing has to be restarted. */
-static void an_alarm_is_shown(void **state)
+TEST_WITH(an_alarm_is_shown, NULL, end_alarm)
 {
     struct queue_shop shop;
     struct buy buy = queue_buy(PRODUCT, 1);
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[0], PRODUCT, 10, NULL);
     free(queue_ctl("set_vm_memory_high_watermark absolute 1"));
@@ -245,25 +244,9 @@ static void an_alarm_is_shown(void **state)
     queue_shop_close(&shop);
 }
 
-/* However that ended. */
-static int end_alarm(void **state)
-{
-    free(queue_ctl("set_vm_memory_high_watermark 0.4"));
-    return server_teardown(state);
-}
+TEST_EACH(NULL, server_teardown)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(another_database_s_consumer_refuses_nothing, server_teardown),
-        cmocka_unit_test_teardown(two_databases_share_no_queue, server_teardown),
-        cmocka_unit_test_teardown(an_order_without_a_row_stops_nobody, server_teardown),
-        cmocka_unit_test_teardown(deleted_queues_are_made_again, server_teardown),
-        cmocka_unit_test_teardown(replies_that_nobody_takes_are_told, server_teardown),
-        cmocka_unit_test_teardown(what_was_lost_is_sent_again_by_one_clock, server_teardown),
-        cmocka_unit_test_teardown(a_queue_of_another_type_is_shown, server_teardown),
-        cmocka_unit_test_teardown(an_alarm_is_shown, end_alarm),
-    };
-
-    return queue_run("partitioned_queue_broker", tests, sizeof tests / sizeof *tests);
+    return queue_run();
 }

@@ -59,13 +59,12 @@ static void crowd_the_others(struct crowd *crowd, const struct queue_shop *shop,
 }
 
 /* Its messages go to the next consumer, which finds them decided and only answers. */
-static void a_consumer_dies_between_commit_and_ack(void **state)
+TEST(a_consumer_dies_between_commit_and_ack)
 {
     enum { BUYERS = 40, STOCK = 15 };
     struct queue_shop shop;
     struct crowd *crowd = crowd_create();
 
-    (void)state;
     queue_shop_open(&shop, NULL, 0, "queue.decided" OF_IT "=kill");
     shop_put(shop.servers[1], PRODUCT, STOCK, NULL);
     crowd_the_others(crowd, &shop, BUYERS, "&wait_ms=30000");
@@ -109,9 +108,8 @@ static void restock_through_a_death(const char *failpoint)
     queue_shop_close(&shop);
 }
 
-static void a_consumer_dies_after_a_restock(void **state)
+TEST(a_consumer_dies_after_a_restock)
 {
-    (void)state;
     restock_through_a_death("queue.decided" OF_IT "=kill");
 }
 
@@ -130,22 +128,20 @@ static void wait_sold_out(struct server *server, const struct buy *buy)
 }
 
 /* The message's next consumer finds the restock done, and tells Redis all the same. */
-static void a_consumer_dies_between_a_restock_and_its_mirror(void **state)
+TEST(a_consumer_dies_between_a_restock_and_its_mirror)
 {
-    (void)state;
     restock_through_a_death("queue.committed" OF_IT "=kill");
 }
 
 /* The restock's wait ends while its consumer stands between COMMIT and mirror: whoever looks up
  * what became of it says so to Redis before it answers. */
-static void a_mirror_is_told_before_the_answer(void **state)
+TEST(a_mirror_is_told_before_the_answer)
 {
     struct queue_shop shop;
     struct buy restock = queue_buy(PRODUCT, 0);
     struct buy buy = mirror_buy(1);
     char id[SHOP_ID_SIZE];
 
-    (void)state;
     queue_shop_open(&shop, NULL, 0, "queue.committed" OF_IT "=hold");
     shop_put(shop.servers[1], PRODUCT, 0, NULL);
     shop_expect_buy(shop.servers[1], &buy, 409, "sold_out", NULL);
@@ -167,20 +163,18 @@ static void a_mirror_is_told_before_the_answer(void **state)
     queue_shop_close(&shop);
 }
 
-static void a_consumer_dies_before_a_restocks_commit(void **state)
+TEST(a_consumer_dies_before_a_restocks_commit)
 {
-    (void)state;
     restock_through_a_death("queue.restocking=kill");
 }
 
 /* The row is there and no message: another instance sends it. */
-static void an_instance_dies_before_it_publishes(void **state)
+TEST(an_instance_dies_before_it_publishes)
 {
     struct queue_shop shop;
     struct crowd *crowd = crowd_create();
     struct buy buy = queue_buy(PRODUCT, 1);
 
-    (void)state;
     queue_shop_open(&shop, NULL, 2, "queue.written=kill");
     shop_put(shop.servers[0], PRODUCT, 2, NULL);
     shop_crowd_buy(crowd, shop.servers[2], &buy);
@@ -202,13 +196,12 @@ static void an_instance_dies_before_it_publishes(void **state)
 
 /* Nobody consumes for some seconds, so the waiting orders are published again; then the consumer
  * gets every message twice. */
-static void what_is_published_twice_is_decided_once(void **state)
+TEST(what_is_published_twice_is_decided_once)
 {
     enum { BUYERS = 20, STOCK = 8 };
     struct queue_shop shop;
     struct crowd *crowd = crowd_create();
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[1], PRODUCT, STOCK, NULL);
     server_pause(shop.servers[0]);
@@ -235,12 +228,11 @@ static void what_is_published_twice_is_decided_once(void **state)
 
 /* The consumer stops with the product's row in its hand. PostgreSQL frees the row, the broker gives
  * the messages to another consumer, and when the first one goes on it finds everything done. */
-static void a_stopped_consumer_is_replaced(void **state)
+TEST(a_stopped_consumer_is_replaced)
 {
     struct queue_shop shop;
     struct crowd *crowd = crowd_create();
 
-    (void)state;
     queue_shop_open(&shop, NULL, 0, "queue.deciding" OF_IT "=stop");
     shop_put(shop.servers[1], PRODUCT, 3, NULL);
     crowd_the_others(crowd, &shop, 10, "&wait_ms=60000");
@@ -303,13 +295,12 @@ static void expect_refused_soon(struct server *server)
     } while (clock_mono_us() - begun_us >= SOON_US);
 }
 
-static void the_broker_is_down_and_comes_back(void **state)
+TEST(the_broker_is_down_and_comes_back)
 {
     struct queue_shop shop;
     struct buy buy = queue_buy(PRODUCT, 1);
     struct buy other = queue_buy(PRODUCT, 2);
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[0], PRODUCT, 10, NULL);
     shop_expect_buy(shop.servers[0], &buy, 201, "", NULL);
@@ -332,13 +323,12 @@ static void the_broker_is_down_and_comes_back(void **state)
 
 /* The consumer has decided and finds the broker gone when it answers two instances and then
  * acknowledges: three calls on a connection that the first of them loses. */
-static void the_broker_dies_between_commit_and_reply(void **state)
+TEST(the_broker_dies_between_commit_and_reply)
 {
     enum { BUYERS = 8 };
     struct queue_shop shop;
     struct crowd *crowd = crowd_create();
 
-    (void)state;
     queue_shop_open(&shop, NULL, 0, "queue.decided" OF_IT "=stop");
     wait_for_sync();
     shop_put(shop.servers[1], PRODUCT, BUYERS, NULL);
@@ -368,14 +358,13 @@ static void the_broker_dies_between_commit_and_reply(void **state)
 
 /* Orders accepted before and while the broker died, which the held product leaves undecided, are
  * decided after it, and none is lost. */
-static void the_broker_dies_in_the_middle(void **state)
+TEST(the_broker_dies_in_the_middle)
 {
     enum { BUYERS = 120, STOCK = 50 };
     struct queue_shop shop;
     struct witness *holder = NULL;
     struct crowd *crowd = crowd_create();
 
-    (void)state;
     queue_shop_open(&shop, "20", -1, NULL);
     wait_for_sync();
     shop_put(shop.servers[0], PRODUCT, STOCK, NULL);
@@ -444,13 +433,12 @@ static void buy_of_both(const struct queue_shop *shop, int64_t other, int buyers
 /* What the consumer of both products' set cannot decide now is in nobody's way, however many
  * messages come behind it; nothing of it is lost, neither a restock nor a cancel, which have no row
  * of their own. */
-static void a_held_row_stops_no_other_product(void **state)
+TEST(a_held_row_stops_no_other_product)
 {
     enum { OTHER = PRODUCT + 4, BUYERS = 40, STOCK = 1000, MORE = 7 };
     struct queue_shop shop;
     char first[SHOP_ID_SIZE];
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[0], PRODUCT, STOCK, NULL);
     shop_put(shop.servers[0], OTHER, STOCK, NULL);
@@ -503,7 +491,7 @@ static int64_t confirmed(const struct queue_shop *shop, int64_t product)
 }
 
 /* Orders that wait for somebody's transaction, in a batch with many that do not. */
-static void what_one_order_needs_stops_no_other(void **state)
+TEST(what_one_order_needs_stops_no_other)
 {
     enum { OTHER = PRODUCT + 4, BUYERS = 50, STOCK = 1000, MORE = 7, WITHIN_US = 10000000 };
     struct queue_shop shop;
@@ -511,7 +499,6 @@ static void what_one_order_needs_stops_no_other(void **state)
     char held[2][SHOP_ID_SIZE];
     char id[SHOP_ID_SIZE];
 
-    (void)state;
     queue_shop_open(&shop, NULL, -1, NULL);
     shop_put(shop.servers[0], PRODUCT, STOCK, ", \"limit_per_user\": 5");
     shop_put(shop.servers[0], OTHER, STOCK, NULL);
@@ -558,24 +545,9 @@ static void what_one_order_needs_stops_no_other(void **state)
     queue_shop_close(&shop);
 }
 
+TEST_EACH(NULL, server_teardown)
+
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_consumer_dies_between_commit_and_ack, server_teardown),
-        cmocka_unit_test_teardown(a_consumer_dies_after_a_restock, server_teardown),
-        cmocka_unit_test_teardown(a_consumer_dies_between_a_restock_and_its_mirror,
-                                  server_teardown),
-        cmocka_unit_test_teardown(a_mirror_is_told_before_the_answer, server_teardown),
-        cmocka_unit_test_teardown(a_consumer_dies_before_a_restocks_commit, server_teardown),
-        cmocka_unit_test_teardown(an_instance_dies_before_it_publishes, server_teardown),
-        cmocka_unit_test_teardown(what_is_published_twice_is_decided_once, server_teardown),
-        cmocka_unit_test_teardown(a_stopped_consumer_is_replaced, server_teardown),
-        cmocka_unit_test_teardown(the_broker_is_down_and_comes_back, server_teardown),
-        cmocka_unit_test_teardown(the_broker_dies_between_commit_and_reply, server_teardown),
-        cmocka_unit_test_teardown(the_broker_dies_in_the_middle, server_teardown),
-        cmocka_unit_test_teardown(a_held_row_stops_no_other_product, server_teardown),
-        cmocka_unit_test_teardown(what_one_order_needs_stops_no_other, server_teardown),
-    };
-
-    return queue_run("partitioned_queue_faults", tests, sizeof tests / sizeof *tests);
+    return queue_run();
 }

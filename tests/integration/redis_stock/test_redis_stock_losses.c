@@ -1,7 +1,7 @@
 /*
  * redis-stock's Redis is flushed, killed, or not what it should be; an answer of it is lost.
  */
-#include "lib/fixtures/stock_bed.h"
+#include "lib/fixtures/stock_cluster.h"
 
 #include "lib/stack.h"
 
@@ -12,47 +12,45 @@
 
 /* Everything that waited is lost, and so is who had accepted it: the orders are unknown, the stock
  * is sold to others, and not one unit twice. */
-static void a_flush_loses_what_waited(void **state)
+TEST_WITH(a_flush_loses_what_waited, NULL, cluster_teardown)
 {
     char id[SHOP_ID_SIZE];
 
-    (void)state;
-    bed.product++;
-    struct server *first = bed_start("stock-writer-read=pause:60000", NULL);
-    shop_put(first, bed.product, 4, NULL);
-    struct buy buy = bed_buy(1, 3);
-    bed_accept(first, &buy, id);
+    cluster.product++;
+    struct server *first = cluster_start("stock-writer-read=pause:60000", NULL);
+    shop_put(first, cluster.product, 4, NULL);
+    struct buy buy = cluster_buy(1, 3);
+    cluster_accept(first, &buy, id);
     server_signal(first, SIGKILL);
-    bed_bury(first);
-    bed_redis("FLUSHALL");
-    struct server *second = bed_start(NULL, NULL);
-    bed_expect_status(second, id, "404");
-    buy = bed_buy(2, 4);
+    cluster_bury(first);
+    cluster_redis("FLUSHALL");
+    struct server *second = cluster_start(NULL, NULL);
+    cluster_expect_status(second, id, "404");
+    buy = cluster_buy(2, 4);
     shop_expect_buy(second, &buy, 201, "", NULL);
-    buy = bed_buy(3, 1);
+    buy = cluster_buy(3, 1);
     shop_expect_buy(second, &buy, 409, "sold_out", NULL);
-    bed_expect_reconciled();
-    bed_stop_all();
+    cluster_expect_reconciled();
+    cluster_stop_all();
 }
 
-static void flushes_amid_purchases(void **state)
+TEST_WITH(flushes_amid_purchases, NULL, cluster_teardown)
 {
     enum { BUYERS = 150, STOCK = 60 };
     struct crowd *crowd = crowd_create();
 
-    (void)state;
-    bed_start_three();
-    shop_put(bed.servers[0], bed.product, STOCK, NULL);
+    cluster_start_three();
+    shop_put(cluster.servers[0], cluster.product, STOCK, NULL);
     for (int i = 0; i < BUYERS; i++) {
-        struct buy buy = bed_buy(1 + i, 1);
-        shop_crowd_buy(crowd, bed.servers[i % BED_INSTANCES], &buy);
+        struct buy buy = cluster_buy(1 + i, 1);
+        shop_crowd_buy(crowd, cluster.servers[i % CLUSTER_INSTANCES], &buy);
         crowd_send(crowd);
         if (i % 25 == 10)
-            bed_redis("FLUSHALL");
+            cluster_redis("FLUSHALL");
     }
-    crowd_finish(crowd, BED_PATIENCE_US);
-    BED_WAIT(bed_waiting() == 0);
-    int64_t sold = witness_sale(bed.witness, bed.product).orders;
+    crowd_finish(crowd, CLUSTER_PATIENCE_US);
+    CLUSTER_WAIT(cluster_waiting() == 0);
+    int64_t sold = witness_sale(cluster.witness, cluster.product).orders;
     int64_t lost = crowd_count(crowd, 404, "not_found") + crowd_count(crowd, 409, "lost");
     /* A 202 is confirmed, failed or lost; what is confirmed has its row, and nothing else has. */
     if (crowd_count(crowd, 201, "") != sold ||
@@ -60,85 +58,83 @@ static void flushes_amid_purchases(void **state)
         fail_msg("%lld rows; %s", (long long)sold, crowd_summary(crowd));
     crowd_destroy(crowd);
     for (int i = 0; i < STOCK; i++) {
-        struct buy buy = bed_buy(1000 + i, 1);
-        struct http_reply reply = shop_buy(bed.servers[i % BED_INSTANCES], &buy);
+        struct buy buy = cluster_buy(1000 + i, 1);
+        struct http_reply reply = shop_buy(cluster.servers[i % CLUSTER_INSTANCES], &buy);
         http_reply_fini(&reply);
     }
-    bed_expect_reconciled();
-    assert_int_equal(witness_sale(bed.witness, bed.product).stock, 0);
-    bed_stop_all();
+    cluster_expect_reconciled();
+    assert_int_equal(witness_sale(cluster.witness, cluster.product).stock, 0);
+    cluster_stop_all();
 }
 
 /* kill -9 with appendfsync always: whatever was answered 202 comes back with it. */
-static void redis_is_killed_amid_purchases(void **state)
+TEST_WITH(redis_is_killed_amid_purchases, NULL, cluster_teardown)
 {
     enum { BUYERS = 90, STOCK = 1000 };
     struct crowd *crowd = crowd_create();
 
-    (void)state;
-    bed_start_three();
-    shop_put(bed.servers[0], bed.product, STOCK, NULL);
+    cluster_start_three();
+    shop_put(cluster.servers[0], cluster.product, STOCK, NULL);
     for (int i = 0; i < BUYERS; i++) {
-        struct buy buy = bed_buy(1 + i, 1);
-        shop_crowd_buy(crowd, bed.servers[i % BED_INSTANCES], &buy);
+        struct buy buy = cluster_buy(1 + i, 1);
+        shop_crowd_buy(crowd, cluster.servers[i % CLUSTER_INSTANCES], &buy);
     }
     crowd_send(crowd);
-    assert_true(crowd_wait(crowd, 20, clock_mono_us() + BED_PATIENCE_US));
+    assert_true(crowd_wait(crowd, 20, clock_mono_us() + CLUSTER_PATIENCE_US));
     stack_kill("stock", SIGKILL);
     struct buy other = {.strategy = "conditional", .product = 80000, .user = 1};
-    shop_put(bed.servers[0], 80000, 5, NULL); /* a PUT does not need Redis */
-    shop_expect_buy(bed.servers[1], &other, 201, "", NULL);
-    struct buy late = bed_buy(800, 1);
+    shop_put(cluster.servers[0], 80000, 5, NULL); /* a PUT does not need Redis */
+    shop_expect_buy(cluster.servers[1], &other, 201, "", NULL);
+    struct buy late = cluster_buy(800, 1);
     late.more = "&wait_ms=3000";
     late.product = 80000; /* nobody stands before it there */
-    shop_expect_buy(bed.servers[2], &late, 503, "backend_unavailable", NULL);
+    shop_expect_buy(cluster.servers[2], &late, 503, "backend_unavailable", NULL);
     stack_up();
-    crowd_finish(crowd, BED_PATIENCE_US);
+    crowd_finish(crowd, CLUSTER_PATIENCE_US);
     assert_int_equal(crowd_lost(crowd), 0);
     if (crowd_count(crowd, 404, NULL) + crowd_count(crowd, 409, NULL) != 0)
         fail_msg("%s", crowd_summary(crowd));
     late.more = NULL;
-    late.product = bed.product;
-    shop_expect_buy_soon(bed.servers[2], &late, 201);
-    bed_expect_settled();
-    int64_t sold = witness_sale(bed.witness, bed.product).orders;
+    late.product = cluster.product;
+    shop_expect_buy_soon(cluster.servers[2], &late, 201);
+    cluster_expect_settled();
+    int64_t sold = witness_sale(cluster.witness, cluster.product).orders;
     int64_t known = crowd_count(crowd, 201, "") + 1;
     if (sold < known || sold > known + crowd_count(crowd, 504, NULL))
         fail_msg("%lld rows; %s", (long long)sold, crowd_summary(crowd));
     crowd_destroy(crowd);
-    bed_stop_all();
+    cluster_stop_all();
 }
 
 /* What the call with the lost answer has reserved, or has not, is found by its number. */
 static void expect_sold(struct crowd *crowd, int64_t orders)
 {
-    crowd_finish(crowd, BED_PATIENCE_US);
+    crowd_finish(crowd, CLUSTER_PATIENCE_US);
     if (crowd_count(crowd, 201, "") != crowd_size(crowd))
         fail_msg("%s", crowd_summary(crowd));
     crowd_destroy(crowd);
-    bed_expect_settled();
-    assert_int_equal(witness_sale(bed.witness, bed.product).orders, orders);
-    bed_stop_all();
+    cluster_expect_settled();
+    assert_int_equal(witness_sale(cluster.witness, cluster.product).orders, orders);
+    cluster_stop_all();
 }
 
 /* Redis stops before it has the call, and goes on when nobody waits for its answer any more. */
-static void an_answer_comes_too_late(void **state)
+TEST(an_answer_comes_too_late)
 {
     struct crowd *crowd = crowd_create();
 
-    (void)state;
-    bed.product++;
-    struct server *server = bed_start("stock-reserving=stop@2", NULL);
-    shop_put(server, bed.product, 5, NULL);
-    struct buy buy = bed_buy(1, 1);
+    cluster.product++;
+    struct server *server = cluster_start("stock-reserving=stop@2", NULL);
+    shop_put(server, cluster.product, 5, NULL);
+    struct buy buy = cluster_buy(1, 1);
     shop_expect_buy(server, &buy, 201, "", NULL);
-    buy = bed_buy(2, 1);
+    buy = cluster_buy(2, 1);
     shop_crowd_buy(crowd, server, &buy);
     crowd_send(crowd);
     server_wait_stopped(server); /* its worker is connected */
     stack_kill("stock", SIGSTOP);
     server_resume(server);
-    BED_WAIT(server_says(server, "an answer was lost"));
+    CLUSTER_WAIT(server_says(server, "an answer was lost"));
     stack_kill("stock", SIGCONT);
     expect_sold(crowd, 2);
 }
@@ -149,7 +145,7 @@ static int64_t refused_scripts(void)
     static const char sought[] = "cmdstat_evalsha:";
     char text[16384];
 
-    bed_redis_text(text, sizeof text, "INFO commandstats");
+    cluster_redis_text(text, sizeof text, "INFO commandstats");
     const char *line = strstr(text, sought);
     const char *rejected = line ? strstr(line, "rejected_calls=") : NULL;
     return rejected ? atoll(rejected + strlen("rejected_calls=")) : 0;
@@ -157,114 +153,111 @@ static int64_t refused_scripts(void)
 
 /* A Redis that refuses to say what became of the call, as one does that reads its file after a
  * restart, has not said that it was not executed: nobody is told that nothing was sold. */
-static void an_answer_is_lost_and_refused(void **state)
+TEST(an_answer_is_lost_and_refused)
 {
     struct crowd *crowd = crowd_create();
 
-    (void)state;
-    bed.product++;
-    struct server *server = bed_start("stock-reply=fail,stock-recall=hold", NULL);
-    shop_put(server, bed.product, 5, NULL);
-    struct buy buy = bed_buy(1, 1);
+    cluster.product++;
+    struct server *server = cluster_start("stock-reply=fail,stock-recall=hold", NULL);
+    shop_put(server, cluster.product, 5, NULL);
+    struct buy buy = cluster_buy(1, 1);
     shop_crowd_buy(crowd, server, &buy);
     crowd_send(crowd);
-    BED_WAIT(server_says(server, "an answer was lost"));
+    CLUSTER_WAIT(server_says(server, "an answer was lost"));
     int64_t before = refused_scripts();
-    bed_redis("ACL SETUSER default resetkeys ~*:stock:[^c]*"); /* all but the calls' answers */
+    cluster_redis("ACL SETUSER default resetkeys ~*:stock:[^c]*"); /* all but the calls' answers */
     server_let_go(server);
-    BED_WAIT(refused_scripts() > before + 1);
-    bed_redis("ACL SETUSER default allkeys");
+    CLUSTER_WAIT(refused_scripts() > before + 1);
+    cluster_redis("ACL SETUSER default allkeys");
     expect_sold(crowd, 1);
 }
 
 /* A buyer who is told that nothing was done has bought nothing, whatever Redis refuses. */
-static void a_command_that_is_refused_sells_nothing(void **state)
+TEST(a_command_that_is_refused_sells_nothing)
 {
-    (void)state;
-    bed.product++;
-    struct server *server = bed_start(NULL, NULL);
-    shop_put(server, bed.product, 3, NULL);
-    struct buy buy = bed_buy(1, 1);
+    cluster.product++;
+    struct server *server = cluster_start(NULL, NULL);
+    shop_put(server, cluster.product, 3, NULL);
+    struct buy buy = cluster_buy(1, 1);
     shop_expect_buy(server, &buy, 201, "", NULL);
-    bed_redis("ACL SETUSER default -set");
+    cluster_redis("ACL SETUSER default -set");
     for (int i = 0; i < 3; i++)
         shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
-    bed_redis("ACL SETUSER default allcommands");
+    cluster_redis("ACL SETUSER default allcommands");
     for (int i = 0; i < 2; i++) {
         buy.user++;
         shop_expect_buy_soon(server, &buy, 201);
     }
     buy.user++;
     shop_expect_buy(server, &buy, 409, "sold_out", NULL);
-    bed_expect_reconciled();
-    assert_int_equal(witness_sale(bed.witness, bed.product).orders, 3);
-    bed_stop_all();
+    cluster_expect_reconciled();
+    assert_int_equal(witness_sale(cluster.witness, cluster.product).orders, 3);
+    cluster_stop_all();
 }
 
 /* A mirror whose stock is no integer is loaded anew. */
-static void a_mirror_that_is_no_figure(void **state)
+TEST_WITH(a_mirror_that_is_no_figure, NULL, cluster_teardown)
 {
-    (void)state;
-    bed.product++;
-    struct server *server = bed_start(NULL, NULL);
-    shop_put(server, bed.product, 3, NULL);
-    struct buy buy = bed_buy(1, 1);
+    cluster.product++;
+    struct server *server = cluster_start(NULL, NULL);
+    shop_put(server, cluster.product, 3, NULL);
+    struct buy buy = cluster_buy(1, 1);
     shop_expect_buy(server, &buy, 201, "", NULL);
-    bed_redis("HSET @mirror:%lld stock 5.5", (long long)bed.product);
+    cluster_redis("HSET @mirror:%lld stock 5.5", (long long)cluster.product);
     buy.user++;
     shop_expect_buy(server, &buy, 201, "", NULL);
-    bed_redis("HSET @mirror:%lld stock abc", (long long)bed.product);
+    cluster_redis("HSET @mirror:%lld stock abc", (long long)cluster.product);
     buy.user++;
     shop_expect_buy(server, &buy, 201, "", NULL);
     shop_expect_buy(server, &buy, 409, "sold_out", NULL);
-    bed_expect_settled();
-    bed_stop_all();
+    cluster_expect_settled();
+    cluster_stop_all();
 }
 
 /* The answer was lost, and the call's record says that the script broke off on its way. */
-static void a_call_that_broke_off_is_not_denied(void **state)
+TEST_WITH(a_call_that_broke_off_is_not_denied, NULL, cluster_teardown)
 {
     struct crowd *crowd = crowd_create();
 
-    (void)state;
-    bed.product++;
-    struct server *server = bed_start("stock-reply=fail,stock-recall=hold", NULL);
-    shop_put(server, bed.product, 5, NULL);
-    struct buy buy = bed_buy(1, 1);
+    cluster.product++;
+    struct server *server = cluster_start("stock-reply=fail,stock-recall=hold", NULL);
+    shop_put(server, cluster.product, 5, NULL);
+    struct buy buy = cluster_buy(1, 1);
     shop_crowd_buy(crowd, server, &buy);
     crowd_send(crowd);
-    BED_WAIT(server_says(server, "an answer was lost"));
-    int64_t records = bed_redis("EVAL local~n=0;for~_,k~in~ipairs(redis.call('KEYS',ARGV[1]))~do~"
-                                "local~c=redis.call('GET',k):match('^%%d+');"
-                                "redis.call('SET',k,c..'~?')~n=n+1~end;return~n 0 @call:*");
+    CLUSTER_WAIT(server_says(server, "an answer was lost"));
+    int64_t records =
+        cluster_redis("EVAL local~n=0;for~_,k~in~ipairs(redis.call('KEYS',ARGV[1]))~do~"
+                      "local~c=redis.call('GET',k):match('^%%d+');"
+                      "redis.call('SET',k,c..'~?')~n=n+1~end;return~n 0 @call:*");
     assert_true(records > 0);
     server_let_go(server);
-    crowd_finish(crowd, BED_PATIENCE_US);
+    crowd_finish(crowd, CLUSTER_PATIENCE_US);
     assert_int_equal(crowd_count(crowd, 504, "outcome_unknown"), 1);
     crowd_destroy(crowd);
-    bed_expect_settled();
-    bed_stop_all();
+    cluster_expect_settled();
+    cluster_stop_all();
 }
 
 enum deaf { REDIS_IS_NOT_USED, REDIS_IS_DOWN, REDIS_REFUSES };
 
-/* Starts the bed's next sale in a way that Redis does not hear of. */
+/* Starts the cluster's next sale in a way that Redis does not hear of. */
 static void put_unheard(struct server *server, enum deaf how)
 {
     if (how == REDIS_REFUSES)
-        bed_redis("ACL SETUSER default -del");
+        cluster_redis("ACL SETUSER default -del");
     else
         stack_kill("stock", SIGKILL);
-    shop_put(server, bed.product, 3, NULL);
+    shop_put(server, cluster.product, 3, NULL);
     if (how == REDIS_REFUSES)
-        bed_redis("ACL SETUSER default allcommands");
+        cluster_redis("ACL SETUSER default allcommands");
     else
         stack_up();
 }
 
 static void accept_soon(struct server *server, const struct buy *buy, char id[SHOP_ID_SIZE])
 {
-    int64_t until_us = clock_mono_us() + BED_PATIENCE_US;
+    int64_t until_us = clock_mono_us() + CLUSTER_PATIENCE_US;
     int status = 503;
 
     while (status == 503 && clock_mono_us() < until_us) {
@@ -284,39 +277,36 @@ static void a_sale_ends_unheard(enum deaf how)
 {
     char id[SHOP_ID_SIZE];
 
-    bed.product++;
-    struct server *server = bed_start("stock-writer-read=hold", NULL);
+    cluster.product++;
+    struct server *server = cluster_start("stock-writer-read=hold", NULL);
     struct server *without = server_start("--redis", NULL);
-    shop_put(server, bed.product, 5, NULL);
-    struct buy buy = bed_buy(1, 1);
-    bed_accept(server, &buy, id);
+    shop_put(server, cluster.product, 5, NULL);
+    struct buy buy = cluster_buy(1, 1);
+    cluster_accept(server, &buy, id);
     put_unheard(how == REDIS_IS_NOT_USED ? without : server, how);
     buy.user++;
     accept_soon(server, &buy, id);
-    bed_expect_status(server, id, "queued");
+    cluster_expect_status(server, id, "queued");
     server_let_go(server);
-    bed_wait_status(server, id, "confirmed");
-    bed_expect_settled();
-    assert_int_equal(witness_sale(bed.witness, bed.product).orders, 1);
+    cluster_wait_status(server, id, "confirmed");
+    cluster_expect_settled();
+    assert_int_equal(witness_sale(cluster.witness, cluster.product).orders, 1);
     server_stop(without);
-    bed_stop_all();
+    cluster_stop_all();
 }
 
-static void a_sale_ends_while_redis_is_down(void **state)
+TEST(a_sale_ends_while_redis_is_down)
 {
-    (void)state;
     a_sale_ends_unheard(REDIS_IS_DOWN);
 }
 
-static void a_sale_ends_while_redis_refuses(void **state)
+TEST(a_sale_ends_while_redis_refuses)
 {
-    (void)state;
     a_sale_ends_unheard(REDIS_REFUSES);
 }
 
-static void a_sale_ends_through_an_instance_without_redis(void **state)
+TEST(a_sale_ends_through_an_instance_without_redis)
 {
-    (void)state;
     a_sale_ends_unheard(REDIS_IS_NOT_USED);
 }
 
@@ -348,79 +338,76 @@ static void patch(struct server *server, int64_t product, const char *body)
 
 /* Redis is down while one sale gets a higher limit and another one ends, and whoever knew of it
  * dies: the mirrors are of the sales' own epoch, and of their old terms. */
-static void a_sale_changes_while_redis_is_down(void **state)
+TEST(a_sale_changes_while_redis_is_down)
 {
     char id[SHOP_ID_SIZE];
 
-    (void)state;
-    int64_t limited = ++bed.product;
-    int64_t closed = ++bed.product;
-    struct server *server = bed_start(NULL, NULL);
+    int64_t limited = ++cluster.product;
+    int64_t closed = ++cluster.product;
+    struct server *server = cluster_start(NULL, NULL);
     shop_put(server, limited, 5, ", \"limit_per_user\": 1");
     shop_put(server, closed, 5, NULL);
-    struct buy buy = bed_buy(1, 1);
-    bed_accept(server, &buy, id);
+    struct buy buy = cluster_buy(1, 1);
+    cluster_accept(server, &buy, id);
     buy.product = limited;
-    bed_accept(server, &buy, id);
-    bed_wait_status(server, id, "confirmed");
+    cluster_accept(server, &buy, id);
+    cluster_wait_status(server, id, "confirmed");
     stack_kill("stock", SIGKILL);
     patch(server, limited, "{\"limit_per_user\": 2}");
     patch(server, closed, "{\"closes_at\": \"2020-01-01T00:00:00Z\"}");
     server_signal(server, SIGKILL);
-    bed_bury(server);
+    cluster_bury(server);
     stack_up();
-    server = bed_start("stock-writer-read=hold", NULL);
+    server = cluster_start("stock-writer-read=hold", NULL);
     accept_soon(server, &buy, id);
     buy.product = closed;
     shop_expect_buy(server, &buy, 409, "sale_not_open", NULL);
     server_let_go(server);
-    bed_wait_status(server, id, "confirmed");
-    bed_stop_all();
+    cluster_wait_status(server, id, "confirmed");
+    cluster_stop_all();
 }
 
 /* The first order of the new sale finds the old one's mirror, and reads the row again after a load
  * that took longer than an order's work may: the load was not its work. */
-static void a_load_is_not_the_orders_work(void **state)
+TEST(a_load_is_not_the_orders_work)
 {
     char id[SHOP_ID_SIZE];
     char text[160];
 
-    (void)state;
-    bed.product++;
-    struct server *server = bed_start(
+    cluster.product++;
+    struct server *server = cluster_start(
         "stock-writer-read=hold,stock-loading=pause:700@2,stock-loaded=pause:700@2", NULL);
-    shop_put(server, bed.product, 5, ", \"limit_per_user\": 5");
-    struct buy buy = bed_buy(1, 1);
-    bed_accept(server, &buy, id);
+    shop_put(server, cluster.product, 5, ", \"limit_per_user\": 5");
+    struct buy buy = cluster_buy(1, 1);
+    cluster_accept(server, &buy, id);
     stack_kill("stock", SIGKILL);
-    shop_put(server, bed.product, 5, ", \"limit_per_user\": 5");
+    shop_put(server, cluster.product, 5, ", \"limit_per_user\": 5");
     stack_up();
-    BED_WAIT((stock_redis_detail(server, text), !*text));
+    CLUSTER_WAIT((stock_redis_detail(server, text), !*text));
     buy.user++;
     int64_t begun_us = clock_mono_us();
-    bed_accept(server, &buy, id);
+    cluster_accept(server, &buy, id);
     assert_true(clock_mono_us() - begun_us >= 1400000);
     server_let_go(server);
-    bed_wait_status(server, id, "confirmed");
-    bed_stop_all();
+    cluster_wait_status(server, id, "confirmed");
+    cluster_stop_all();
 }
 
 /* The call has reserved in the old sale; its answer is read from the record when the new one has
  * begun. */
-static void a_sale_ends_while_an_answer_is_lost(void **state)
+TEST_WITH(a_sale_ends_while_an_answer_is_lost, NULL, cluster_teardown)
 {
     struct crowd *crowd = crowd_create();
 
-    (void)state;
-    bed.product++;
-    struct server *server = bed_start("stock-reply=fail,stock-recall=hold", NULL);
+    cluster.product++;
+    struct server *server = cluster_start("stock-reply=fail,stock-recall=hold", NULL);
     struct server *without = server_start("--redis", NULL);
-    shop_put(server, bed.product, 5, NULL);
-    struct buy buy = bed_buy(1, 1);
+    shop_put(server, cluster.product, 5, NULL);
+    struct buy buy = cluster_buy(1, 1);
     shop_crowd_buy(crowd, server, &buy);
     crowd_send(crowd);
-    BED_WAIT(server_says(server, "an answer was lost"));
-    shop_put(without, bed.product, 3, NULL);
+    CLUSTER_WAIT(server_says(server, "an answer was lost"));
+    shop_put(without, cluster.product, 3, NULL);
     server_let_go(server);
     server_stop(without);
     expect_sold(crowd, 1);
@@ -428,64 +415,61 @@ static void a_sale_ends_while_an_answer_is_lost(void **state)
 
 /* No session is lost, so nobody asks the row; but the first order that comes to be written is found
  * to be of an ended sale, and then no more are accepted into it, however many come. */
-static void an_ended_sale_is_found_out_by_its_first_order(void **state)
+TEST_WITH(an_ended_sale_is_found_out_by_its_first_order, NULL, cluster_teardown)
 {
     enum { MANY = 1000000 };
     char id[SHOP_ID_SIZE];
-    int64_t until_us = clock_mono_us() + BED_PATIENCE_US;
+    int64_t until_us = clock_mono_us() + CLUSTER_PATIENCE_US;
 
-    (void)state;
-    bed.product++;
-    struct server *server = bed_start(NULL, NULL);
+    cluster.product++;
+    struct server *server = cluster_start(NULL, NULL);
     struct server *without = server_start("--redis", NULL);
-    shop_put(server, bed.product, MANY, NULL);
-    struct buy buy = bed_buy(1, 1);
+    shop_put(server, cluster.product, MANY, NULL);
+    struct buy buy = cluster_buy(1, 1);
     shop_expect_buy(server, &buy, 201, "", NULL);
-    int64_t epoch = bed_redis("HGET @mirror:%lld epoch", (long long)bed.product);
-    shop_put(without, bed.product, MANY, NULL);
+    int64_t epoch = cluster_redis("HGET @mirror:%lld epoch", (long long)cluster.product);
+    shop_put(without, cluster.product, MANY, NULL);
     /* The reconciler does not come while they do, however long the first of them takes. */
-    while (bed_redis("HGET @mirror:%lld epoch", (long long)bed.product) == epoch) {
+    while (cluster_redis("HGET @mirror:%lld epoch", (long long)cluster.product) == epoch) {
         assert_true(clock_mono_us() < until_us);
         buy.user++;
-        bed_accept(server, &buy, NULL);
+        cluster_accept(server, &buy, NULL);
     }
     buy.user++;
-    bed_accept(server, &buy, id);
-    bed_wait_status(server, id, "confirmed");
-    bed_expect_settled();
-    assert_true(bed_claims("sale_ended") > 0);
+    cluster_accept(server, &buy, id);
+    cluster_wait_status(server, id, "confirmed");
+    cluster_expect_settled();
+    assert_true(cluster_claims("sale_ended") > 0);
     server_stop(without);
-    bed_stop_all();
+    cluster_stop_all();
 }
 
 /* The mirror is unloaded as soon as Redis is back, and not when the reconciler comes by: that one
  * wants the product's row, which is held. */
-static void units_come_back_while_redis_is_down(void **state)
+TEST(units_come_back_while_redis_is_down)
 {
-    (void)state;
-    bed.product++;
-    struct server *server = bed_start(NULL, NULL);
-    shop_put(server, bed.product, 0, NULL);
-    struct buy buy = bed_buy(1, 1);
+    cluster.product++;
+    struct server *server = cluster_start(NULL, NULL);
+    shop_put(server, cluster.product, 0, NULL);
+    struct buy buy = cluster_buy(1, 1);
     shop_expect_buy(server, &buy, 409, "sold_out", NULL);
     stack_kill("stock", SIGKILL);
-    struct buy restock = bed_buy(0, 1);
+    struct buy restock = cluster_buy(0, 1);
     restock.strategy = "conditional";
     shop_expect_restock(server, &restock, 200, "");
-    struct witness *holder = bed_hold();
+    struct witness *holder = cluster_hold();
     stack_up();
-    BED_WAIT(bed_redis("EXISTS @mirror:%lld", (long long)bed.product) == 0);
+    CLUSTER_WAIT(cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) == 0);
     witness_close(holder);
     shop_expect_buy_soon(server, &buy, 201);
-    bed_expect_settled();
-    bed_stop_all();
+    cluster_expect_settled();
+    cluster_stop_all();
 }
 
-static void a_redis_that_may_forget_is_told_of(void **state)
+TEST_WITH(a_redis_that_may_forget_is_told_of, NULL, cluster_teardown)
 {
     char text[160];
 
-    (void)state;
     /* The locks' Redis keeps no append-only file. */
     struct server *server = server_start("--stock-redis", stack_redis());
     stock_redis_detail(server, text);
@@ -494,67 +478,47 @@ static void a_redis_that_may_forget_is_told_of(void **state)
     server_stop(server);
 }
 
+static int a_master_again(void **state)
+{
+    cluster_redis("REPLICAOF NO ONE");
+    cluster_redis("CONFIG SET replica-serve-stale-data yes");
+    return cluster_teardown(state);
+}
+
 /* It opens sessions and obeys SELECT, as one does that still reads its file: this one is a replica
  * that has lost its master. */
-static void a_redis_that_serves_nobody_says_why(void **state)
+TEST_WITH(a_redis_that_serves_nobody_says_why, NULL, a_master_again)
 {
     char text[160];
 
-    (void)state;
-    bed.product++;
-    bed_redis("CONFIG SET replica-serve-stale-data no");
-    bed_redis("REPLICAOF 127.0.0.1 1");
+    cluster.product++;
+    cluster_redis("CONFIG SET replica-serve-stale-data no");
+    cluster_redis("REPLICAOF 127.0.0.1 1");
     struct server *server = server_start(NULL);
     stock_redis_detail(server, text);
     assert_non_null(strstr(text, "MASTERDOWN"));
-    shop_put(server, bed.product, 5, NULL);
-    struct buy buy = bed_buy(1, 1);
+    shop_put(server, cluster.product, 5, NULL);
+    struct buy buy = cluster_buy(1, 1);
     shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
-    bed_redis("REPLICAOF NO ONE");
+    cluster_redis("REPLICAOF NO ONE");
     shop_expect_buy_soon(server, &buy, 201);
-    BED_WAIT((stock_redis_detail(server, text), !*text));
+    CLUSTER_WAIT((stock_redis_detail(server, text), !*text));
     server_stop(server);
-}
-
-static int a_master_again(void **state)
-{
-    bed_redis("REPLICAOF NO ONE");
-    bed_redis("CONFIG SET replica-serve-stale-data yes");
-    return bed_teardown(state);
 }
 
 static int goes_on(void **state)
 {
     stack_kill("stock", SIGCONT);
-    bed_redis("ACL SETUSER default allkeys allcommands");
-    return bed_teardown(state);
+    cluster_redis("ACL SETUSER default allkeys allcommands");
+    return cluster_teardown(state);
 }
+
+TEST_EACH(NULL, goes_on)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_flush_loses_what_waited, bed_teardown),
-        cmocka_unit_test_teardown(flushes_amid_purchases, bed_teardown),
-        cmocka_unit_test_teardown(redis_is_killed_amid_purchases, bed_teardown),
-        cmocka_unit_test_teardown(an_answer_comes_too_late, goes_on),
-        cmocka_unit_test_teardown(an_answer_is_lost_and_refused, goes_on),
-        cmocka_unit_test_teardown(a_command_that_is_refused_sells_nothing, goes_on),
-        cmocka_unit_test_teardown(a_mirror_that_is_no_figure, bed_teardown),
-        cmocka_unit_test_teardown(a_call_that_broke_off_is_not_denied, bed_teardown),
-        cmocka_unit_test_teardown(a_sale_ends_while_redis_is_down, goes_on),
-        cmocka_unit_test_teardown(a_sale_ends_while_redis_refuses, goes_on),
-        cmocka_unit_test_teardown(a_sale_ends_through_an_instance_without_redis, goes_on),
-        cmocka_unit_test_teardown(a_sale_changes_while_redis_is_down, goes_on),
-        cmocka_unit_test_teardown(a_load_is_not_the_orders_work, goes_on),
-        cmocka_unit_test_teardown(a_sale_ends_while_an_answer_is_lost, bed_teardown),
-        cmocka_unit_test_teardown(an_ended_sale_is_found_out_by_its_first_order, bed_teardown),
-        cmocka_unit_test_teardown(units_come_back_while_redis_is_down, goes_on),
-        cmocka_unit_test_teardown(a_redis_that_may_forget_is_told_of, bed_teardown),
-        cmocka_unit_test_teardown(a_redis_that_serves_nobody_says_why, a_master_again),
-    };
-
-    bed_begin("redis_stock_losses");
-    int failed = cmocka_run_group_tests(tests, NULL, stack_restore);
-    bed_end("redis_stock_losses");
+    cluster_begin("redis_stock_losses");
+    int failed = t_run_all(NULL, stack_restore);
+    cluster_end("redis_stock_losses");
     return failed != 0;
 }

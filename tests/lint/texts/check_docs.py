@@ -67,7 +67,7 @@ def names_in_sources(files):
         if not re.match(r"tests/.*/", file):  # a test may try a flag that is none
             code = file.endswith((".sh", ".py"))
             flags.update(FLAG.findall(text) if code
-                         else re.findall(r'(?:OPTION_ROW\(\s*"|\.flag = "|"--)([a-z-]+)', text))
+                         else re.findall(r'(?:(?:OPTION_ROW|WORDS|NUMBER)\(\s*"|\.flag = "|"--)([a-z-]+)', text))
     return words, flags
 
 

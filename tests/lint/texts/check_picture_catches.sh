@@ -10,7 +10,7 @@ trap 'rm -rf "$tree"' EXIT
 fresh() {
   rm -rf "$tree" && mkdir -p "$tree/docs/run"
   cp "$root"/README.md "$root"/README.zh.md "$tree"
-  cp "$root"/docs/RESULTS.md "$tree/docs"
+  cp "$root"/docs/{RESULTS,STRATEGIES}.md "$tree/docs"
   cp "$root"/docs/run/results.json "$root"/docs/run/rates.svg "$tree/docs/run"
 }
 

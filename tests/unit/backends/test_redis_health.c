@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void refusals_are_told_from_faulty_commands(void **state)
+TEST(refusals_are_told_from_faulty_commands)
 {
     /* As Redis 6 says it of a script. */
     static const char in_script[] = "ERR Error running script (call to f_2f): @user_script:3: "
@@ -36,7 +36,6 @@ static void refusals_are_told_from_faulty_commands(void **state)
         "",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
         if (!redis_is_refusal(refusals[i]))
             fail_msg("no refusal: %s", refusals[i]);
@@ -55,13 +54,12 @@ static void expect(struct redis_server *redis_server, const char *why)
 }
 
 /* That one can be read does not mean that it takes writes. */
-static void a_session_that_opens_ends_no_refusal(void **state)
+TEST(a_session_that_opens_ends_no_refusal)
 {
     struct error error;
     struct redis_server *redis_server = redis_server_create("redis://localhost:7000/1", "", &error);
     char place[32];
 
-    (void)state;
     assert_non_null(redis_server);
     expect(redis_server, "not asked yet");
     redis_server_note_unreached(redis_server, "Connection refused");
@@ -77,14 +75,4 @@ static void a_session_that_opens_ends_no_refusal(void **state)
     redis_server_place(redis_server, place, sizeof place);
     assert_string_equal(place, "localhost:7000");
     redis_server_destroy(redis_server);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refusals_are_told_from_faulty_commands),
-        cmocka_unit_test(a_session_that_opens_ends_no_refusal),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

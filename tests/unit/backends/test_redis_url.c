@@ -28,9 +28,8 @@ static void a_user(const char *text, const char *user, const char *password)
     assert_string_equal(url.places[0].host, "h");
 }
 
-static void places_are_found(void **state)
+TEST(places_are_found)
 {
-    (void)state;
     a_place("redis://", "127.0.0.1", 6379, 0);
     a_place("redis://h", "h", 6379, 0);
     a_place("redis://h/", "h", 6379, 0);
@@ -45,9 +44,8 @@ static void places_are_found(void **state)
     assert_true(url.is_unix);
 }
 
-static void users_are_found(void **state)
+TEST(users_are_found)
 {
-    (void)state;
     a_user("redis://u:p@h", "u", "p");
     a_user("redis://:p@h:1", "", "p");
     a_user("redis://p@h", "", "p");
@@ -57,9 +55,8 @@ static void users_are_found(void **state)
     a_user("redis-sentinel://u:p@h,i/n", "u", "p");
 }
 
-static void sentinels_are_found(void **state)
+TEST(sentinels_are_found)
 {
-    (void)state;
     assert_true(redis_url_parse("redis-sentinel://a,b:7,[::1]:8,[::2]/shop/3", &url, &error));
     assert_int_equal(url.count, 4);
     assert_string_equal(url.primary, "shop");
@@ -74,7 +71,7 @@ static void sentinels_are_found(void **state)
     assert_int_equal(url.places[3].port, 26379);
 }
 
-static void what_is_wrong_is_said_without_the_password(void **state)
+TEST(what_is_wrong_is_said_without_the_password)
 {
     static const char *const wrong[] = {
         "",
@@ -106,7 +103,6 @@ static void what_is_wrong_is_said_without_the_password(void **state)
     };
     char longest[700];
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         error.text[0] = '\0';
         if (redis_url_parse(wrong[i], &url, &error))
@@ -121,15 +117,4 @@ static void what_is_wrong_is_said_without_the_password(void **state)
     assert_false(redis_url_parse(longest, &url, &error));
     snprintf(longest, sizeof longest, "unix:///%0300d", 7);
     assert_false(redis_url_parse(longest, &url, &error));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_are_found),
-        cmocka_unit_test(users_are_found),
-        cmocka_unit_test(sentinels_are_found),
-        cmocka_unit_test(what_is_wrong_is_said_without_the_password),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "postgres/pg_internal.h"
 
-static void what_an_error_means(void **state)
+TEST(what_an_error_means)
 {
     static const struct {
         const char *sqlstate; /* NULL: the connection broke */
@@ -23,27 +23,15 @@ static void what_an_error_means(void **state)
         {"26000", PG_CONFLICT}, {"42P05", PG_CONFLICT}, {"XX000", PG_FAILED},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (pg_classify(meanings[i].sqlstate) != meanings[i].status)
             fail_msg("%s is %d", meanings[i].sqlstate, pg_classify(meanings[i].sqlstate));
 }
 
-static void only_a_row_is_to_blame(void **state)
+TEST(only_a_row_is_to_blame)
 {
-    (void)state;
     assert_true(pg_blames_rows(PG_UNIQUE) && pg_blames_rows(PG_BUG) && pg_blames_rows(PG_REFUSED));
     assert_false(pg_blames_rows(PG_OK) || pg_blames_rows(PG_CONFLICT) || pg_blames_rows(PG_BUSY) ||
                  pg_blames_rows(PG_FAILED) || pg_blames_rows(PG_TIMEOUT) ||
                  pg_blames_rows(PG_LOST));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_an_error_means),
-        cmocka_unit_test(only_a_row_is_to_blame),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

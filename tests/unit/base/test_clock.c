@@ -11,9 +11,8 @@ struct sample {
     int64_t us;
 };
 
-static void formats(void **state)
+TEST(formats)
 {
-    (void)state;
     static const struct sample samples[] = {
         {"1970-01-01T00:00:00.000000Z", 0},
         {"1969-12-31T23:59:59.999999Z", -1},
@@ -33,9 +32,8 @@ static void formats(void **state)
     }
 }
 
-static void format_stays_within_four_digits(void **state)
+TEST(format_stays_within_four_digits)
 {
-    (void)state;
     char text[CLOCK_RFC3339_LENGTH + 1];
 
     clock_format_rfc3339(INT64_MIN, text);
@@ -45,9 +43,8 @@ static void format_stays_within_four_digits(void **state)
 }
 
 /* Against the C library, over four centuries and every day in them. */
-static void agrees_with_gmtime(void **state)
+TEST(agrees_with_gmtime)
 {
-    (void)state;
     for (int64_t day = -80000; day < 80000; day++) {
         int64_t us = (day * 86400 + 3723) * CLOCK_US_PER_S;
         time_t seconds = (time_t)(us / CLOCK_US_PER_S);
@@ -65,9 +62,8 @@ static void agrees_with_gmtime(void **state)
     }
 }
 
-static void parses_what_rfc3339_allows(void **state)
+TEST(parses_what_rfc3339_allows)
 {
-    (void)state;
     static const struct sample samples[] = {
         {"2026-11-20T08:00:00Z", INT64_C(1795161600000000)},
         {"2026-11-20t08:00:00z", INT64_C(1795161600000000)},
@@ -88,9 +84,8 @@ static void parses_what_rfc3339_allows(void **state)
     }
 }
 
-static void refuses_everything_else(void **state)
+TEST(refuses_everything_else)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "now",
@@ -136,9 +131,8 @@ static void refuses_everything_else(void **state)
 }
 
 /* Whatever is cut off, and whatever single character is put in its place, it never reads on. */
-static void survives_damage(void **state)
+TEST(survives_damage)
 {
-    (void)state;
     static const char whole[] = "2026-11-20T08:00:00.123456+08:00";
 
     for (size_t cut = 0; cut < sizeof whole - 1; cut++) {
@@ -152,9 +146,8 @@ static void survives_damage(void **state)
     }
 }
 
-static void monotonic_never_goes_back(void **state)
+TEST(monotonic_never_goes_back)
 {
-    (void)state;
     int64_t last_us = clock_mono_us();
     for (int i = 0; i < 100000; i++) {
         int64_t now_us = clock_mono_us();
@@ -163,9 +156,8 @@ static void monotonic_never_goes_back(void **state)
     }
 }
 
-static void wall_is_the_wall(void **state)
+TEST(wall_is_the_wall)
 {
-    (void)state;
     int64_t before_us = (int64_t)time(NULL) * CLOCK_US_PER_S;
     int64_t now_us = clock_wall_us();
     int64_t after_us = ((int64_t)time(NULL) + 1) * CLOCK_US_PER_S;
@@ -175,9 +167,8 @@ static void wall_is_the_wall(void **state)
     assert_true(now_us <= after_us + CLOCK_US_PER_S);
 }
 
-static void poll_rounds_up(void **state)
+TEST(poll_rounds_up)
 {
-    (void)state;
     int64_t now_us = clock_mono_us();
 
     assert_int_equal(clock_poll_ms(now_us), 0);
@@ -197,9 +188,8 @@ static void poll_rounds_up(void **state)
     }
 }
 
-static void timespec_keeps_microseconds(void **state)
+TEST(timespec_keeps_microseconds)
 {
-    (void)state;
     struct timespec at = clock_timespec(INT64_C(12345678901));
     assert_int_equal(at.tv_sec, 12345);
     assert_int_equal(at.tv_nsec, 678901000);
@@ -208,30 +198,11 @@ static void timespec_keeps_microseconds(void **state)
     assert_int_equal(at.tv_nsec, 0);
 }
 
-static void sleeps_until(void **state)
+TEST(sleeps_until)
 {
-    (void)state;
     int64_t deadline_us = clock_mono_us() + 20 * CLOCK_US_PER_MS;
     clock_sleep_until(deadline_us);
     assert_true(clock_mono_us() >= deadline_us);
     clock_sleep_until(0);
     clock_sleep_until(-1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats),
-        cmocka_unit_test(format_stays_within_four_digits),
-        cmocka_unit_test(agrees_with_gmtime),
-        cmocka_unit_test(parses_what_rfc3339_allows),
-        cmocka_unit_test(refuses_everything_else),
-        cmocka_unit_test(survives_damage),
-        cmocka_unit_test(monotonic_never_goes_back),
-        cmocka_unit_test(wall_is_the_wall),
-        cmocka_unit_test(poll_rounds_up),
-        cmocka_unit_test(timespec_keeps_microseconds),
-        cmocka_unit_test(sleeps_until),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-static void set_keeps_code_and_text(void **state)
+TEST(set_keeps_code_and_text)
 {
-    (void)state;
     struct error error = {.code = ERROR_NONE};
 
     assert_false(error_set(&error, ERROR_TIMEOUT, "no answer after %d ms", 250));
@@ -15,9 +14,8 @@ static void set_keeps_code_and_text(void **state)
     assert_string_equal(error.text, "no answer after 250 ms");
 }
 
-static void prefix_reads_from_the_outside_in(void **state)
+TEST(prefix_reads_from_the_outside_in)
 {
-    (void)state;
     struct error error;
 
     error_set(&error, ERROR_UNAVAILABLE, "connection refused");
@@ -38,9 +36,8 @@ static void expect_hidden(const char *source, const char *text, const char *hidd
 }
 
 /* As libpq says it. */
-static void what_may_be_a_password_is_not_quoted(void **state)
+TEST(what_may_be_a_password_is_not_quoted)
 {
-    (void)state;
     expect_hidden("host=h password=a sesame", "missing \"=\" after \"sesame\" in the string",
                   "missing \"=\" after \"…\" in the string");
     expect_hidden("passwrd=sesame", "invalid connection option \"passwrd\"",
@@ -58,9 +55,8 @@ static void what_may_be_a_password_is_not_quoted(void **state)
     expect_hidden("password='sesame", "unterminated quoted string", "unterminated quoted string");
 }
 
-static void long_texts_are_cut(void **state)
+TEST(long_texts_are_cut)
 {
-    (void)state;
     char wide[1000];
     memset(wide, 'x', sizeof wide - 1);
     wide[sizeof wide - 1] = '\0';
@@ -82,9 +78,8 @@ static void long_texts_are_cut(void **state)
     assert_string_equal(guarded.behind, "behind");
 }
 
-static void an_errors_own_text_may_be_an_argument(void **state)
+TEST(an_errors_own_text_may_be_an_argument)
 {
-    (void)state;
     struct error error;
 
     error_set(&error, ERROR_INVALID, "bad port");
@@ -92,16 +87,4 @@ static void an_errors_own_text_may_be_an_argument(void **state)
     assert_string_equal(error.text, "--listen: bad port");
     error_prefix(&error, "<%s>", error.text);
     assert_string_equal(error.text, "<--listen: bad port>: --listen: bad port");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(set_keeps_code_and_text),
-        cmocka_unit_test(prefix_reads_from_the_outside_in),
-        cmocka_unit_test(what_may_be_a_password_is_not_quoted),
-        cmocka_unit_test(long_texts_are_cut),
-        cmocka_unit_test(an_errors_own_text_may_be_an_argument),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,9 +17,8 @@ static void expect(const char *name, const char *passages)
         assert_int_equal(failpoint_fails(name), *passages == 'x');
 }
 
-static void once_or_from_there_on(void **state)
+TEST(once_or_from_there_on)
 {
-    (void)state;
     expect("first", "x...");
     expect("second", ".x..");
     expect("from-the-second", ".xxxx");
@@ -45,9 +44,8 @@ static int pass_with(int count)
     return status;
 }
 
-static void of_one_alone(void **state)
+TEST(of_one_alone)
 {
-    (void)state;
     assert_int_equal(pass_with(0), 0);
     assert_int_equal(pass_with(2), 0);
     assert_int_equal(pass_with(3), SIGKILL);
@@ -61,13 +59,12 @@ static void *pass_often(void *failed)
 }
 
 /* Four passages in a row act, in any threads: each is counted once. */
-static void each_passage_is_one_threads(void **state)
+TEST(each_passage_is_one_threads)
 {
     pthread_t threads[THREADS];
     int failed[THREADS] = {0};
     int all = 0;
 
-    (void)state;
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, pass_often, &failed[i]), 0);
     for (int i = 0; i < THREADS; i++) {
@@ -82,13 +79,10 @@ int main(void)
     static const char spec[] = "first=fail,second=fail@2,from-the-second=fail@2+,"
                                "crowded=fail@100000,crowded=fail@100001,crowded=fail@100002,"
                                "crowded=fail@100003,of-one#17=kill";
-    const struct CMUnitTest tests[] = {cmocka_unit_test(once_or_from_there_on),
-                                       cmocka_unit_test(of_one_alone),
-                                       cmocka_unit_test(each_passage_is_one_threads)};
 
     setenv("SECKILL_FAILPOINTS", spec, 1);
     if (!failpoint_check(spec) || failpoint_check("first=fail@0") || failpoint_check("first") ||
         failpoint_check("first#one=fail"))
         return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return t_run_all(NULL, NULL);
 }

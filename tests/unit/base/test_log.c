@@ -55,9 +55,8 @@ static int count(const char *what)
     return found;
 }
 
-static void levels_have_names(void **state)
+TEST_WITH(levels_have_names, NULL, NULL)
 {
-    (void)state;
     static const char *const names[] = {"error", "warn", "info", "debug"};
     static const char *const others[] = {"", "ERROR", "warning", "info ", "3", "trace"};
     enum log_level level;
@@ -70,9 +69,8 @@ static void levels_have_names(void **state)
         assert_false(log_level_parse(others[i], &level));
 }
 
-static void a_line_is_time_level_message(void **state)
+TEST(a_line_is_time_level_message)
 {
-    (void)state;
     log_warn("redis is gone: %s", "refused");
 
     const char *line = read_back();
@@ -84,9 +82,8 @@ static void a_line_is_time_level_message(void **state)
     assert_string_equal(line + CLOCK_RFC3339_LENGTH, " warn redis is gone: refused\n");
 }
 
-static void the_level_decides(void **state)
+TEST(the_level_decides)
 {
-    (void)state;
     static const enum log_level levels[] = {LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO,
                                             LOG_LEVEL_DEBUG};
     for (size_t i = 0; i < 4; i++) {
@@ -105,18 +102,16 @@ static void the_level_decides(void **state)
     assert_int_equal(count("\n"), 10);
 }
 
-static void a_client_cannot_forge_a_line(void **state)
+TEST(a_client_cannot_forge_a_line)
 {
-    (void)state;
     log_info("name %s.", "a\nb\r\tc\x1b[31md\x7f"
                          "e\x01");
     assert_int_equal(count("name a\\x0ab\\x0d\\x09c\\x1b[31md\\x7fe\\x01.\n"), 1);
     assert_int_equal(count("\n"), 1);
 }
 
-static void utf8_stays_and_what_is_not_utf8_does_not(void **state)
+TEST(utf8_stays_and_what_is_not_utf8_does_not)
 {
-    (void)state;
     log_info("good %s.", "caf\xc3\xa9 \xe7\xa7\x92\xe6\x9d\x80 \xf0\x9f\x8e\x89");
     assert_int_equal(count("good caf\xc3\xa9 \xe7\xa7\x92\xe6\x9d\x80 \xf0\x9f\x8e\x89.\n"), 1);
     log_info("bad %s.", "\xc2\x9b"
@@ -124,9 +119,8 @@ static void utf8_stays_and_what_is_not_utf8_does_not(void **state)
     assert_int_equal(count("bad \\xc2\\x9b1m \\x9b \\xc3( \\xff \\xe7\\xa7.\n"), 1);
 }
 
-static void a_long_line_is_cut_and_still_one_line(void **state)
+TEST(a_long_line_is_cut_and_still_one_line)
 {
-    (void)state;
     static char wide[100000];
     memset(wide, '\n', sizeof wide - 1);
     log_info("wide %s", wide);
@@ -135,9 +129,8 @@ static void a_long_line_is_cut_and_still_one_line(void **state)
     assert_true(count("\\x0a") > 1000);
 }
 
-static void errno_is_left_alone(void **state)
+TEST(errno_is_left_alone)
 {
-    (void)state;
     errno = ENOTTY;
     log_info("errno");
     assert_int_equal(errno, ENOTTY);
@@ -179,9 +172,8 @@ static void after_that_second(void)
     log_info("something else");
 }
 
-static void repeats_are_summed_up(void **state)
+TEST(repeats_are_summed_up)
 {
-    (void)state;
     within_a_second("quiet", 9, log_third);
     within_a_second("first", 25, log_repeat);
     log_other("not hidden by the flood", 0);
@@ -202,9 +194,8 @@ static void repeats_are_summed_up(void **state)
 }
 
 /* The lines left out in the process's last second are counted in the log as well. */
-static void the_end_sums_up(void **state)
+TEST(the_end_sums_up)
 {
-    (void)state;
     fflush(stdout); /* or the child would write it once more */
     pid_t child = fork();
     assert_true(child >= 0);
@@ -228,9 +219,8 @@ static void *log_many(void *word)
     return NULL;
 }
 
-static void lines_of_many_threads_do_not_mix(void **state)
+TEST(lines_of_many_threads_do_not_mix)
 {
-    (void)state;
     pthread_t threads[THREADS];
     static char words[THREADS][2];
 
@@ -247,19 +237,4 @@ static void lines_of_many_threads_do_not_mix(void **state)
     assert_int_equal(count(" info thread "), count("\n"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_have_names),
-        cmocka_unit_test_setup_teardown(a_line_is_time_level_message, capture, restore),
-        cmocka_unit_test_setup_teardown(the_level_decides, capture, restore),
-        cmocka_unit_test_setup_teardown(a_client_cannot_forge_a_line, capture, restore),
-        cmocka_unit_test_setup_teardown(utf8_stays_and_what_is_not_utf8_does_not, capture, restore),
-        cmocka_unit_test_setup_teardown(a_long_line_is_cut_and_still_one_line, capture, restore),
-        cmocka_unit_test_setup_teardown(errno_is_left_alone, capture, restore),
-        cmocka_unit_test_setup_teardown(repeats_are_summed_up, capture, restore),
-        cmocka_unit_test_setup_teardown(the_end_sums_up, capture, restore),
-        cmocka_unit_test_setup_teardown(lines_of_many_threads_do_not_mix, capture, restore),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(capture, restore)

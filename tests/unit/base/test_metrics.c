@@ -48,9 +48,8 @@ static int forget(void **state)
     return 0;
 }
 
-static void an_empty_page_is_empty(void **state)
+TEST(an_empty_page_is_empty)
 {
-    (void)state;
     assert_string_equal(render(), "");
 }
 
@@ -59,9 +58,8 @@ static int64_t read_depth(void *context)
     return *(int64_t *)context;
 }
 
-static void counters_and_gauges_render(void **state)
+TEST(counters_and_gauges_render)
 {
-    (void)state;
     int64_t depth = -7;
     struct metric sold =
         metrics_counter(metrics, METRICS_ALWAYS, "orders_total", "Orders.", "strategy=\"none\"");
@@ -87,9 +85,8 @@ static void counters_and_gauges_render(void **state)
                                   "depth -7\n");
 }
 
-static void labels_are_copied(void **state)
+TEST(labels_are_copied)
 {
-    (void)state;
     char labels[] = "a=\"1\"";
     metrics_counter(metrics, METRICS_ALWAYS, "copied_total", "Copied.", labels);
     memset(labels, 'x', sizeof labels - 1);
@@ -97,9 +94,8 @@ static void labels_are_copied(void **state)
     assert_int_equal((int)value_of("copied_total{a=\"1\"}"), 0);
 }
 
-static void histograms_render(void **state)
+TEST(histograms_render)
 {
-    (void)state;
     struct metric wait =
         metrics_histogram(metrics, METRICS_ALWAYS, "wait_seconds", "Waits.", "strategy=\"none\"");
     metrics_histogram(metrics, METRICS_ALWAYS, "work_seconds", "Works.", "");
@@ -141,9 +137,8 @@ static void bucket_names(char *out, size_t size)
 }
 
 /* Whatever was observed, so that those of several instances can be summed. */
-static void buckets_are_fixed(void **state)
+TEST(buckets_are_fixed)
 {
-    (void)state;
     char before[4096];
     char after[4096];
     struct metric wait = metrics_histogram(metrics, METRICS_ALWAYS, "wait_seconds", "Waits.", "");
@@ -158,9 +153,8 @@ static void buckets_are_fixed(void **state)
 }
 
 /* Series of a group come together, with the first that is not 0. */
-static void what_is_not_used_is_not_shown(void **state)
+TEST(what_is_not_used_is_not_shown)
 {
-    (void)state;
     int64_t depth = 0;
     int here = metrics_group(metrics);
     int there = metrics_group(metrics);
@@ -190,9 +184,8 @@ static void what_is_not_used_is_not_shown(void **state)
     assert_null(strstr(help + 1, "# HELP orders_total"));
 }
 
-static void microseconds_are_shown_in_seconds(void **state)
+TEST(microseconds_are_shown_in_seconds)
 {
-    (void)state;
     int64_t cpu_us = 61000001;
     struct metric rested = metrics_counter_of(metrics, METRICS_MICROSECONDS, METRICS_ALWAYS,
                                               "rest_seconds_total", "Rested.", "");
@@ -206,9 +199,8 @@ static void microseconds_are_shown_in_seconds(void **state)
         strstr(page, "# TYPE cpu_seconds_total counter\ncpu_seconds_total 61.000001\n"));
 }
 
-static void the_process_is_told_of(void **state)
+TEST(the_process_is_told_of)
 {
-    (void)state;
     metrics_process_init(metrics);
     render();
     assert_true(value_of("process_resident_memory_bytes") > 1000000);
@@ -221,9 +213,8 @@ static void the_process_is_told_of(void **state)
 }
 
 /* Ends rise, counts never fall, and the last is the count. */
-static void buckets_are_cumulative(void **state)
+TEST(buckets_are_cumulative)
 {
-    (void)state;
     struct metric wait = metrics_histogram(metrics, METRICS_ALWAYS, "wait_seconds", "Waits.", "");
     for (int64_t us = 1; us < INT64_C(1) << 36; us += us / 7 + 1)
         metrics_observe(wait, us);
@@ -290,9 +281,8 @@ static void run_threads(int threads, void *(*body)(void *))
         assert_int_equal(pthread_join(running[i], NULL), 0);
 }
 
-static void sums_are_exact(void **state)
+TEST(sums_are_exact)
 {
-    (void)state;
     shared_counter = metrics_counter(metrics, METRICS_ALWAYS, "shared_total", "Shared.", "");
     shared_histogram = metrics_histogram(metrics, METRICS_ALWAYS, "shared_seconds", "Shared.", "");
 
@@ -325,9 +315,8 @@ static void *count_one_together(void *arg)
     return NULL;
 }
 
-static void threads_that_come_again_reuse_shards(void **state)
+TEST(threads_that_come_again_reuse_shards)
 {
-    (void)state;
     shared_counter = metrics_counter(metrics, METRICS_ALWAYS, "shared_total", "Shared.", "");
     assert_int_equal(pthread_barrier_init(&all_here, NULL, THREADS), 0);
 
@@ -367,9 +356,8 @@ static void *count_in_a_destructor(void *arg)
 
 /* Another destructor of a dying thread may count: not in the shard that was left, for that may be
  * another thread's by then. */
-static void a_dying_thread_may_still_count(void **state)
+TEST(a_dying_thread_may_still_count)
 {
-    (void)state;
     pthread_t dying;
 
     shared_counter = metrics_counter(metrics, METRICS_ALWAYS, "shared_total", "Shared.", "");
@@ -384,9 +372,8 @@ static void a_dying_thread_may_still_count(void **state)
 }
 
 /* A thread may count in several, and in one that stands where another was. */
-static void instances_know_nothing_of_each_other(void **state)
+TEST(instances_know_nothing_of_each_other)
 {
-    (void)state;
     struct metrics *other = metrics_create();
     struct metric here = metrics_counter(metrics, METRICS_ALWAYS, "one_total", "One.", "");
     struct metric there = metrics_counter(other, METRICS_ALWAYS, "one_total", "One.", "");
@@ -415,9 +402,8 @@ static void instances_know_nothing_of_each_other(void **state)
 }
 
 /* The shard of one that says so is the next thread's, though it goes on. */
-static void who_leaves_counts_anew(void **state)
+TEST(who_leaves_counts_anew)
 {
-    (void)state;
     shared_counter = metrics_counter(metrics, METRICS_ALWAYS, "shared_total", "Shared.", "");
     assert_int_equal(pthread_barrier_init(&all_here, NULL, 1), 0);
     metrics_add(shared_counter, 1);
@@ -430,24 +416,10 @@ static void who_leaves_counts_anew(void **state)
     pthread_barrier_destroy(&all_here);
 }
 
+TEST_EACH(NULL, forget)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(an_empty_page_is_empty, forget),
-        cmocka_unit_test_teardown(counters_and_gauges_render, forget),
-        cmocka_unit_test_teardown(labels_are_copied, forget),
-        cmocka_unit_test_teardown(histograms_render, forget),
-        cmocka_unit_test_teardown(buckets_are_cumulative, forget),
-        cmocka_unit_test_teardown(buckets_are_fixed, forget),
-        cmocka_unit_test_teardown(what_is_not_used_is_not_shown, forget),
-        cmocka_unit_test_teardown(microseconds_are_shown_in_seconds, forget),
-        cmocka_unit_test_teardown(the_process_is_told_of, forget),
-        cmocka_unit_test_teardown(sums_are_exact, forget),
-        cmocka_unit_test_teardown(threads_that_come_again_reuse_shards, forget),
-        cmocka_unit_test_teardown(a_dying_thread_may_still_count, forget),
-        cmocka_unit_test_teardown(instances_know_nothing_of_each_other, forget),
-        cmocka_unit_test_teardown(who_leaves_counts_anew, forget),
-    };
     metrics = metrics_create();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return t_run_all(NULL, NULL);
 }

@@ -16,9 +16,8 @@ static const char *meant(const char *typed)
     return nearest.name ? nearest.name : "";
 }
 
-static void slips_are_found(void **state)
+TEST(slips_are_found)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"rate", "rate"},       {"raet", "rate"},
         {"rat", "rate"},        {"rates", "rate"},
@@ -34,9 +33,8 @@ static void slips_are_found(void **state)
     }
 }
 
-static void other_words_are_not(void **state)
+TEST(other_words_are_not)
 {
-    (void)state;
     char letters[5000]; /* longer than any name, and not counted */
     memset(letters, 'r', sizeof letters - 1);
     letters[sizeof letters - 1] = '\0';
@@ -47,22 +45,11 @@ static void other_words_are_not(void **state)
     }
 }
 
-static void the_text_names_it(void **state)
+TEST(the_text_names_it)
 {
-    (void)state;
     char text[NEAREST_TEXT_SIZE];
     struct nearest nearest = nearest_to("raet=5", 4);
     assert_string_equal(nearest_text(&nearest, "--", text), "");
     nearest_offer(&nearest, "rate");
     assert_string_equal(nearest_text(&nearest, "--", text), ": did you mean --rate?");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slips_are_found),
-        cmocka_unit_test(other_words_are_not),
-        cmocka_unit_test(the_text_names_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,9 +50,8 @@ static bool is_label(const char *text)
     return true;
 }
 
-static void every_outcome_is_in_the_contract(void **state)
+TEST(every_outcome_is_in_the_contract)
 {
-    (void)state;
     for (int i = 0; i < ORDER_OUTCOME_COUNT; i++) {
         const struct order_outcome_row *row = order_outcome_row((enum order_outcome)i);
         bool found = false;
@@ -65,9 +64,8 @@ static void every_outcome_is_in_the_contract(void **state)
 }
 
 /* All but 202: nothing that decides later is built yet. */
-static void every_answer_of_the_contract_has_an_outcome(void **state)
+TEST(every_answer_of_the_contract_has_an_outcome)
 {
-    (void)state;
     for (int j = 0; j < CONTRACT; j++) {
         bool found = contract[j].status == 202;
         for (int i = 0; i < ORDER_OUTCOME_COUNT; i++) {
@@ -80,9 +78,8 @@ static void every_answer_of_the_contract_has_an_outcome(void **state)
     }
 }
 
-static void a_code_stands_exactly_where_it_failed(void **state)
+TEST(a_code_stands_exactly_where_it_failed)
 {
-    (void)state;
     for (int i = 0; i < ORDER_OUTCOME_COUNT; i++) {
         const struct order_outcome_row *row = order_outcome_row((enum order_outcome)i);
         bool success = row->http_status / 100 == 2;
@@ -91,9 +88,8 @@ static void a_code_stands_exactly_where_it_failed(void **state)
     }
 }
 
-static void names_are_labels_and_unique(void **state)
+TEST(names_are_labels_and_unique)
 {
-    (void)state;
     for (int i = 0; i < ORDER_OUTCOME_COUNT; i++) {
         const struct order_outcome_row *row = order_outcome_row((enum order_outcome)i);
         assert_true(is_label(row->name));
@@ -102,9 +98,8 @@ static void names_are_labels_and_unique(void **state)
     }
 }
 
-static void meanings_are_sentences(void **state)
+TEST(meanings_are_sentences)
 {
-    (void)state;
     for (int i = 0; i < ORDER_OUTCOME_COUNT; i++) {
         const char *meaning = order_outcome_row((enum order_outcome)i)->meaning;
         size_t length = strlen(meaning);
@@ -114,24 +109,21 @@ static void meanings_are_sentences(void **state)
 }
 
 /* The two waits differ in the outcome, for the metrics and for "phase", and share a code. */
-static void both_waits_are_wait_timeout(void **state)
+TEST(both_waits_are_wait_timeout)
 {
-    (void)state;
     assert_string_equal(order_outcome_row(ORDER_QUEUE_TIMEOUT)->code, "wait_timeout");
     assert_string_equal(order_outcome_row(ORDER_LOCK_TIMEOUT)->code, "wait_timeout");
 }
 
 /* An order that nobody decided must never look like a success. */
-static void a_fresh_order_is_an_error(void **state)
+TEST(a_fresh_order_is_an_error)
 {
-    (void)state;
     struct order order = {.next = NULL};
     assert_int_equal(order_outcome_row(order.outcome)->http_status, 500);
 }
 
-static void kinds_and_statuses_have_names(void **state)
+TEST(kinds_and_statuses_have_names)
 {
-    (void)state;
     assert_string_equal(order_kind_name(ORDER_BUY), "buy");
     assert_string_equal(order_kind_name(ORDER_CANCEL), "cancel");
     assert_string_equal(order_kind_name(ORDER_RESTOCK), "restock");
@@ -145,9 +137,8 @@ static void kinds_and_statuses_have_names(void **state)
 }
 
 /* One place says what a record shows of an order that is committed. */
-static void a_hold_makes_a_record_pending(void **state)
+TEST(a_hold_makes_a_record_pending)
 {
-    (void)state;
     struct order order = {.hold_until_us = 0};
     order_fill_record(&order, "batch", STATUS_CONFIRMED);
     assert_int_equal(order.record.status, STATUS_CONFIRMED);
@@ -157,20 +148,4 @@ static void a_hold_makes_a_record_pending(void **state)
     assert_int_equal(order.record.hold_until_us, 42);
     order_fill_record(&order, "batch", STATUS_QUEUED);
     assert_int_equal(order.record.status, STATUS_QUEUED);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_outcome_is_in_the_contract),
-        cmocka_unit_test(every_answer_of_the_contract_has_an_outcome),
-        cmocka_unit_test(a_code_stands_exactly_where_it_failed),
-        cmocka_unit_test(names_are_labels_and_unique),
-        cmocka_unit_test(meanings_are_sentences),
-        cmocka_unit_test(both_waits_are_wait_timeout),
-        cmocka_unit_test(a_fresh_order_is_an_error),
-        cmocka_unit_test(kinds_and_statuses_have_names),
-        cmocka_unit_test(a_hold_makes_a_record_pending),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

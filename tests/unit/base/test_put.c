@@ -6,11 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static void puts_one_behind_the_other(void **state)
+TEST(puts_one_behind_the_other)
 {
     char out[32];
 
-    (void)state;
     char *end = put_text(put_number(put_text(out, "a "), 20), "");
     assert_string_equal(out, "a 20");
     assert_ptr_equal(end, out + 4);
@@ -19,12 +18,11 @@ static void puts_one_behind_the_other(void **state)
 }
 
 /* Around every power of ten, where the count of digits changes, and at both ends. */
-static void writes_numbers_as_printf_does(void **state)
+TEST(writes_numbers_as_printf_does)
 {
     char out[PUT_NUMBER_MAX + 1];
     char expected[PUT_NUMBER_MAX + 1];
 
-    (void)state;
     for (int64_t power = 1; power <= INT64_MAX / 10; power *= 10) {
         const int64_t numbers[] = {power - 1, power,      power + 1,         -power + 1,
                                    -power,    -power - 1, INT64_MAX - power, INT64_MIN + power - 1};
@@ -35,14 +33,4 @@ static void writes_numbers_as_printf_does(void **state)
             assert_ptr_equal(end, out + length);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(puts_one_behind_the_other),
-        cmocka_unit_test(writes_numbers_as_printf_does),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

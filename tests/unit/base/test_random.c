@@ -5,9 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 
-static void bytes_fill_all_and_no_more(void **state)
+TEST(bytes_fill_all_and_no_more)
 {
-    (void)state;
     enum { LENGTH = 33, TRIES = 64 };
     unsigned char seen[LENGTH] = {0};
 
@@ -23,9 +22,8 @@ static void bytes_fill_all_and_no_more(void **state)
     random_bytes(NULL, 0);
 }
 
-static void below_stays_below(void **state)
+TEST(below_stays_below)
 {
-    (void)state;
     static const uint64_t bounds[] = {
         1, 2, 3, 1000, (UINT64_C(1) << 63) + 1, UINT64_MAX,
     };
@@ -38,9 +36,8 @@ static void below_stays_below(void **state)
 }
 
 /* 60,000 throws of a die: 10,000 a face, standard deviation 91. Ten of them is no accident. */
-static void below_is_even(void **state)
+TEST(below_is_even)
 {
-    (void)state;
     int faces[6] = {0};
     for (int i = 0; i < 60000; i++)
         faces[random_below(6)]++;
@@ -56,9 +53,8 @@ static void *throw_some(void *out)
     return NULL;
 }
 
-static void threads_have_sequences_of_their_own(void **state)
+TEST(threads_have_sequences_of_their_own)
 {
-    (void)state;
     uint64_t numbers[8][4];
     pthread_t threads[8];
 
@@ -72,9 +68,8 @@ static void threads_have_sequences_of_their_own(void **state)
     }
 }
 
-static void tokens_are_32_digits_and_differ(void **state)
+TEST(tokens_are_32_digits_and_differ)
 {
-    (void)state;
     char tokens[100][RANDOM_TOKEN_LENGTH + 1];
 
     for (int i = 0; i < 100; i++) {
@@ -86,9 +81,8 @@ static void tokens_are_32_digits_and_differ(void **state)
     }
 }
 
-static void backoff_grows_to_its_bound(void **state)
+TEST(backoff_grows_to_its_bound)
 {
-    (void)state;
     for (unsigned attempts = 1; attempts < 40; attempts++) {
         int64_t bound_us = attempts < 7 ? 500 << (attempts - 1) : 20000;
         int64_t most_us = 0;
@@ -99,17 +93,4 @@ static void backoff_grows_to_its_bound(void **state)
         }
         assert_true(most_us > bound_us / 2);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_fill_all_and_no_more),
-        cmocka_unit_test(below_stays_below),
-        cmocka_unit_test(below_is_even),
-        cmocka_unit_test(threads_have_sequences_of_their_own),
-        cmocka_unit_test(tokens_are_32_digits_and_differ),
-        cmocka_unit_test(backoff_grows_to_its_bound),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,9 +42,8 @@ static enum error_code ask(struct resolver *resolver, const char *name, int64_t 
     return error.code;
 }
 
-static void only_digits_are_an_address(void **state)
+TEST(only_digits_are_an_address)
 {
-    (void)state;
     char out[RESOLVER_ADDRESS_SIZE];
 
     assert_true(resolver_is_numeric("127.0.0.1", out));
@@ -94,9 +93,8 @@ static void ask_until_held(struct resolver *resolver, const char *name)
 /* Each caller has its own deadline, and all of them wait for one look-up; its answer, when it
  * comes, goes to those that wait by then. With the resolver gone it is dropped, and the address
  * sanitizer sees what is left. */
-static void who_waits_is_not_held(void **state)
+TEST(who_waits_is_not_held)
 {
-    (void)state;
     struct resolver *resolver = resolver_create();
     atomic_bool stopped = true;
 
@@ -124,13 +122,9 @@ static void who_waits_is_not_held(void **state)
 int main(void)
 {
     static const char failpoints[] = "resolver.ask=hold,resolver.ask=pause:6000@3+";
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_digits_are_an_address),
-        cmocka_unit_test(who_waits_is_not_held),
-    };
 
     setenv("SECKILL_FAILPOINTS", failpoints, 1);
     if (!failpoint_check(failpoints))
         return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return t_run_all(NULL, NULL);
 }

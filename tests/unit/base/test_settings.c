@@ -62,9 +62,8 @@ static void assert_refused(const char *flags, const char *text)
     assert_string_equal(error.text, text);
 }
 
-static void defaults_hold(void **state)
+TEST(defaults_hold)
 {
-    (void)state;
     assert_true(load(""));
     assert_int_equal(action, SETTINGS_RUN);
     assert_string_equal(settings.listen, "127.0.0.1:8080");
@@ -86,9 +85,8 @@ static void defaults_hold(void **state)
     assert_int_equal(settings.max_connections, 16384);
 }
 
-static void both_spellings_work(void **state)
+TEST(both_spellings_work)
 {
-    (void)state;
     assert_true(load("--listen 0.0.0.0:0 --max-batch=7 --redis=unix:///run/r.sock --work-ms 10"));
     assert_string_equal(settings.listen, "0.0.0.0:0");
     assert_int_equal(settings.max_batch, 7);
@@ -148,9 +146,8 @@ static void assert_member(const struct option_row *row, const char *expected)
 }
 
 /* Left as it was in the memory, it would print instead of starting. */
-static void a_switch_is_off(void **state)
+TEST(a_switch_is_off)
 {
-    (void)state;
     variables[0] = NULL;
     assert_true(load(""));
     assert_false(settings.print_schema);
@@ -158,9 +155,8 @@ static void a_switch_is_off(void **state)
     assert_true(settings.print_schema);
 }
 
-static void every_row_reaches_its_member(void **state)
+TEST(every_row_reaches_its_member)
 {
-    (void)state;
     for (size_t i = 0; i < settings_table.count; i++) {
         const struct option_row *row = &settings_table.rows[i];
         char value[64];
@@ -182,9 +178,8 @@ static void every_row_reaches_its_member(void **state)
     }
 }
 
-static void numbers_keep_their_range(void **state)
+TEST(numbers_keep_their_range)
 {
-    (void)state;
     for (size_t i = 0; i < settings_table.count; i++) {
         const struct option_row *row = &settings_table.rows[i];
         if (!option_is_number(row))
@@ -211,9 +206,8 @@ static void numbers_keep_their_range(void **state)
     }
 }
 
-static void what_is_no_number_is_refused(void **state)
+TEST(what_is_no_number_is_refused)
 {
-    (void)state;
     static const char *const texts[] = {"five", "5x",    "0x10", "1e3", "5.0",
                                         "+5",   "--5",   "-",    "5,0", "99999999999999999999",
                                         "",     "\t500", "5\n"};
@@ -231,9 +225,8 @@ static void what_is_no_number_is_refused(void **state)
     assert_refused("", "SECKILL_MAX_BATCH takes a whole number from 1 to 500, not \"1 \"");
 }
 
-static void a_duration_may_have_its_unit(void **state)
+TEST(a_duration_may_have_its_unit)
 {
-    (void)state;
     static const struct {
         const char *flag;
         int64_t ms;
@@ -275,9 +268,8 @@ static void a_duration_may_have_its_unit(void **state)
     }
 }
 
-static void what_is_no_flag_is_refused(void **state)
+TEST(what_is_no_flag_is_refused)
 {
-    (void)state;
     assert_refused("--bogus 1", "unknown flag --bogus (see --help)");
     assert_refused("--bogus=1", "unknown flag --bogus (see --help)");
     assert_refused("--max-batc 1",
@@ -301,9 +293,8 @@ static void what_is_no_flag_is_refused(void **state)
     assert_refused("--database host=h password=sesame", "argument 3 is not a flag (see --help)");
 }
 
-static void a_missing_value_is_refused(void **state)
+TEST(a_missing_value_is_refused)
 {
-    (void)state;
     for (size_t i = 0; i < settings_table.count; i++) {
         const struct option_row *row = &settings_table.rows[i];
         char flags[128];
@@ -319,9 +310,8 @@ static void a_missing_value_is_refused(void **state)
     }
 }
 
-static void texts_are_checked(void **state)
+TEST(texts_are_checked)
 {
-    (void)state;
     static const char *const refused[] = {
         "--listen=",          "--listen=8080",          "--listen=:8080",
         "--listen=host:",     "--listen=host:65536",    "--listen=host:8o",
@@ -347,16 +337,15 @@ static void texts_are_checked(void **state)
 }
 
 /* What may hold a password is never repeated. */
-static void secrets_are_not_told(void **state)
+TEST(secrets_are_not_told)
 {
-    (void)state;
     assert_refused("--admin-token=pa\tss",
                    "--admin-token takes up to 512 visible ASCII characters without spaces");
     assert_refused("--redis=http://:pass@host",
                    "--redis takes redis[s]://[USER:PASSWORD@]HOST:PORT/DB, "
                    "redis-sentinel://HOST,HOST/NAME, unix:///PATH, or nothing");
     assert_refused("--amqp=http://u:pass@host",
-                   "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST, or nothing");
+                   "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST,…, or nothing");
     for (size_t i = 0; i < settings_table.count; i++) {
         const char *flag = settings_table.rows[i].flag;
         bool secret = strcmp(flag, "admin-token") == 0 || strcmp(flag, "redis") == 0 ||
@@ -366,9 +355,8 @@ static void secrets_are_not_told(void **state)
     }
 }
 
-static void a_flag_wins_over_its_variable(void **state)
+TEST(a_flag_wins_over_its_variable)
 {
-    (void)state;
     variables[0] = "SECKILL_LOCK_TTL_MS=20000";
     variables[1] = "SECKILL_LISTEN=0.0.0.0:1";
     variables[2] = "SECKILL_ADMIN_TOKEN=";
@@ -384,9 +372,8 @@ static void a_flag_wins_over_its_variable(void **state)
     assert_int_equal(settings.lock_ttl_ms, 9000);
 }
 
-static void a_wrong_variable_is_named(void **state)
+TEST(a_wrong_variable_is_named)
 {
-    (void)state;
     variables[0] = "SECKILL_QUEUE_CAPACITY=0";
     assert_refused("", "SECKILL_QUEUE_CAPACITY takes a whole number from 1 to 1000000, not \"0\"");
     variables[0] = "SECKILL_QUEUE_CAPACITY=";
@@ -395,14 +382,15 @@ static void a_wrong_variable_is_named(void **state)
     assert_refused("", "SECKILL_LOG_LEVEL takes error, warn, info or debug, not \"\"");
 }
 
-static void contradictions_are_refused(void **state)
+TEST(contradictions_are_refused)
 {
-    (void)state;
     assert_refused("--work-timeout-ms 10000",
                    "--work-timeout-ms (10000) must be less than --lock-ttl-ms (10000)");
     assert_true(load("--work-timeout-ms 9999"));
     assert_refused("--lock-ttl-ms 4000",
                    "--work-timeout-ms (5000) must be less than --lock-ttl-ms (4000)");
+    assert_refused("--stall-ms 2500",
+                   "twice --stall-ms (5000) must be less than --work-timeout-ms (5000)");
     assert_refused("--work-ms 5000", "--work-ms (5000) must be less than --work-timeout-ms (5000)");
     assert_true(load("--work-ms 4999"));
     variables[0] = "SECKILL_WORK_MS=50";
@@ -411,9 +399,8 @@ static void contradictions_are_refused(void **state)
     assert_true(load("--work-timeout-ms 60 --lock-ttl-ms 100"));
 }
 
-static void actions_are_seen(void **state)
+TEST(actions_are_seen)
 {
-    (void)state;
     assert_true(load("--help"));
     assert_int_equal(action, SETTINGS_HELP);
     assert_true(load("--help=markdown"));
@@ -438,7 +425,7 @@ static void assert_refused_for(const char *words)
         fail_msg("%s", error.text);
 }
 
-static void secrets_may_stand_in_a_file(void **state)
+TEST(secrets_may_stand_in_a_file)
 {
     static const struct {
         const char *text;
@@ -450,7 +437,6 @@ static void secrets_may_stand_in_a_file(void **state)
     char variable[128];
     int fd = mkstemp(path);
 
-    (void)state;
     assert_true(fd >= 0);
     close(fd);
     snprintf(variable, sizeof variable, "SECKILL_ADMIN_TOKEN_FILE=%s", path);
@@ -489,7 +475,7 @@ static void write_file(const char *path, const char *bytes, size_t length)
 }
 
 /* A named file stands for its content: none of these is taken for a token that is not set. */
-static void a_file_that_holds_no_secret_is_refused(void **state)
+TEST(a_file_that_holds_no_secret_is_refused)
 {
     enum { LONGEST = 4096 };
     char path[] = "/tmp/seckill-settings.XXXXXX";
@@ -497,7 +483,6 @@ static void a_file_that_holds_no_secret_is_refused(void **state)
     char big[LONGEST + 8];
     int fd = mkstemp(path);
 
-    (void)state;
     assert_true(fd >= 0);
     close(fd);
     snprintf(variable, sizeof variable, "SECKILL_DATABASE_FILE=%s", path);
@@ -527,7 +512,7 @@ static void a_file_that_holds_no_secret_is_refused(void **state)
 }
 
 /* Those that a later one replaces, too, and also when something else is wrong. */
-static void secrets_do_not_stay_in_the_arguments(void **state)
+TEST(secrets_do_not_stay_in_the_arguments)
 {
     char program[] = "seckill-server";
     char first[] = "--admin-token=older";
@@ -539,7 +524,6 @@ static void secrets_do_not_stay_in_the_arguments(void **state)
     char wrong[] = "--bogus";
     char *argv[] = {program, first, flag, older, token, again, url, wrong, NULL};
 
-    (void)state;
     assert_false(settings_load(&settings, &action, 8, argv, look_up, &error));
     assert_string_equal(url, "*****************");
     strcpy(token, "--admin-token=sesame");
@@ -557,28 +541,9 @@ static void secrets_do_not_stay_in_the_arguments(void **state)
     assert_string_equal(flag, "--redis");
 }
 
+TEST_EACH(empty_environment, NULL)
+
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup(name, empty_environment)
-    const struct CMUnitTest tests[] = {
-        TEST(defaults_hold),
-        TEST(both_spellings_work),
-        TEST(a_switch_is_off),
-        TEST(every_row_reaches_its_member),
-        TEST(numbers_keep_their_range),
-        TEST(what_is_no_number_is_refused),
-        TEST(a_duration_may_have_its_unit),
-        TEST(what_is_no_flag_is_refused),
-        TEST(a_missing_value_is_refused),
-        TEST(texts_are_checked),
-        TEST(secrets_are_not_told),
-        TEST(a_flag_wins_over_its_variable),
-        TEST(a_wrong_variable_is_named),
-        TEST(contradictions_are_refused),
-        TEST(actions_are_seen),
-        TEST(secrets_may_stand_in_a_file),
-        TEST(a_file_that_holds_no_secret_is_refused),
-        TEST(secrets_do_not_stay_in_the_arguments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return t_run_all(NULL, NULL);
 }

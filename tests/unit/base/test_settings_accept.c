@@ -5,9 +5,8 @@
 
 #include <string.h>
 
-static void a_system_name_has_64_characters_at_most(void **state)
+TEST(a_system_name_has_64_characters_at_most)
 {
-    (void)state;
     char name[64 + 2] = "";
 
     memset(name, 'n', 64);
@@ -16,9 +15,8 @@ static void a_system_name_has_64_characters_at_most(void **state)
     assert_false(settings_accepts_system_name(name));
 }
 
-static void redlock_takes_three_or_five_servers(void **state)
+TEST(redlock_takes_three_or_five_servers)
 {
-    (void)state;
     assert_true(settings_accepts_redlock("redis://a,redis://b,redis://c"));
     assert_true(settings_accepts_redlock("redis://a,redis://b,redis://c,unix:///d,unix:///e"));
     assert_true(settings_accepts_redlock(""));
@@ -33,9 +31,8 @@ static void redlock_takes_three_or_five_servers(void **state)
     assert_true(settings_accepts_redlock("redis://ab,redis://a,redis://b"));
 }
 
-static void memcached_is_a_host_or_a_socket(void **state)
+TEST(memcached_is_a_host_or_a_socket)
 {
-    (void)state;
     assert_true(settings_accepts_memcached(""));
     assert_true(settings_accepts_memcached("cache:11211"));
     assert_true(settings_accepts_memcached("unix:///run/m.sock"));
@@ -43,9 +40,8 @@ static void memcached_is_a_host_or_a_socket(void **state)
     assert_false(settings_accepts_memcached("cache"));
 }
 
-static void a_schema_has_63_bytes_at_most(void **state)
+TEST(a_schema_has_63_bytes_at_most)
 {
-    (void)state;
     char name[65];
 
     memset(name, 'x', sizeof name);
@@ -60,9 +56,8 @@ static void a_schema_has_63_bytes_at_most(void **state)
     assert_false(settings_accepts_schema("x\x7f"));
 }
 
-static void zookeeper_is_a_list_of_hosts(void **state)
+TEST(zookeeper_is_a_list_of_hosts)
 {
-    (void)state;
     assert_true(settings_accepts_zookeeper(""));
     assert_true(settings_accepts_zookeeper("a:2181"));
     assert_true(settings_accepts_zookeeper("a:2181,[::1]:2182,c:2183/shop"));
@@ -70,16 +65,4 @@ static void zookeeper_is_a_list_of_hosts(void **state)
     assert_false(settings_accepts_zookeeper("a:2181,,b:2181"));
     assert_false(settings_accepts_zookeeper("a:2181,b/shop"));
     assert_false(settings_accepts_zookeeper("/shop"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_system_name_has_64_characters_at_most),
-        cmocka_unit_test(redlock_takes_three_or_five_servers),
-        cmocka_unit_test(memcached_is_a_host_or_a_socket),
-        cmocka_unit_test(a_schema_has_63_bytes_at_most),
-        cmocka_unit_test(zookeeper_is_a_list_of_hosts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void every_row_is_whole(void **state)
+TEST(every_row_is_whole)
 {
-    (void)state;
     for (size_t i = 0; i < settings_table.count; i++) {
         const struct option_row *row = &settings_table.rows[i];
         assert_true(strlen(row->flag) < OPTION_VARIABLE_LENGTH - 8);
@@ -32,9 +31,8 @@ static void every_row_is_whole(void **state)
                      sizeof(struct settings));
 }
 
-static void help_names_everything(void **state)
+TEST(help_names_everything)
 {
-    (void)state;
     char *text;
     size_t length;
     FILE *to = open_memstream(&text, &length);
@@ -58,9 +56,8 @@ static void help_names_everything(void **state)
 
 /* The file holds each piece of what --help=markdown prints, the table and a section's head for each
  * setting, and behind each head says more. */
-static void config_md_says_what_the_table_says(void **state)
+TEST(config_md_says_what_the_table_says)
 {
-    (void)state;
     char *pieces;
     size_t length;
     FILE *to = open_memstream(&pieces, &length);
@@ -91,14 +88,4 @@ static void config_md_says_what_the_table_says(void **state)
     }
     assert_int_equal(sections, settings_table.count + 1);
     free(pieces);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_whole),
-        cmocka_unit_test(help_names_everything),
-        cmocka_unit_test(config_md_says_what_the_table_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

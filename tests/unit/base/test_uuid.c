@@ -15,9 +15,8 @@ static int compare(const void *a, const void *b)
     return memcmp(((const struct uuid *)a)->bytes, ((const struct uuid *)b)->bytes, 16);
 }
 
-static void holds_time_version_and_variant(void **state)
+TEST(holds_time_version_and_variant)
 {
-    (void)state;
     for (int i = 0; i < 1000; i++) {
         struct uuid id = uuid_v7(SOME_US);
         char text[UUID_TEXT_LENGTH + 1];
@@ -30,18 +29,16 @@ static void holds_time_version_and_variant(void **state)
     }
 }
 
-static void a_time_before_1970_counts_as_1970(void **state)
+TEST(a_time_before_1970_counts_as_1970)
 {
-    (void)state;
     struct uuid id = uuid_v7(-1);
     static const uint8_t zero[6] = {0};
     assert_memory_equal(id.bytes, zero, sizeof zero);
     assert_int_equal(id.bytes[6], 0x70);
 }
 
-static void every_bit_of_the_tail_is_random(void **state)
+TEST(every_bit_of_the_tail_is_random)
 {
-    (void)state;
     uint8_t ones[8] = {0};
     uint8_t zeros[8] = {0};
 
@@ -61,9 +58,8 @@ static void every_bit_of_the_tail_is_random(void **state)
 }
 
 /* Unlike but for the index, of one group, and found by its text. */
-static void a_group_is_in_the_id(void **state)
+TEST(a_group_is_in_the_id)
 {
-    (void)state;
     char text[UUID_TEXT_LENGTH + 1];
 
     struct uuid id = uuid_v7_of_group(SOME_US, UINT64_C(0x0123456789ab), 0);
@@ -80,9 +76,8 @@ static void a_group_is_in_the_id(void **state)
 
 /* In bytes and in text, from one microsecond to the next, over the seams of a millisecond and of a
  * byte. */
-static void sorts_by_time(void **state)
+TEST(sorts_by_time)
 {
-    (void)state;
     struct uuid last = uuid_v7(SOME_US);
     char last_text[UUID_TEXT_LENGTH + 1];
     uuid_format(&last, last_text);
@@ -108,9 +103,8 @@ static void *make_ids(void *out)
     return NULL;
 }
 
-static void unique_over_many_threads(void **state)
+TEST(unique_over_many_threads)
 {
-    (void)state;
     struct uuid *ids = test_calloc((size_t)THREADS * EACH, sizeof *ids);
     pthread_t threads[THREADS];
 
@@ -124,9 +118,8 @@ static void unique_over_many_threads(void **state)
     test_free(ids);
 }
 
-static void text_goes_round(void **state)
+TEST(text_goes_round)
 {
-    (void)state;
     static const char lower[] = "00112233-4455-6677-8899-aabbccddeeff";
     static const uint8_t bytes[16] = {0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
                                       0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff};
@@ -144,9 +137,8 @@ static void text_goes_round(void **state)
     assert_false(uuid_equal(&a, &b));
 }
 
-static void refuses_everything_else(void **state)
+TEST(refuses_everything_else)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "-",
@@ -174,9 +166,8 @@ static void refuses_everything_else(void **state)
     }
 }
 
-static void never_reads_behind_the_end(void **state)
+TEST(never_reads_behind_the_end)
 {
-    (void)state;
     static const char whole[] = "00112233-4455-6677-8899-aabbccddeeff";
 
     for (size_t cut = 0; cut < UUID_TEXT_LENGTH; cut++) {
@@ -187,20 +178,4 @@ static void never_reads_behind_the_end(void **state)
         assert_false(uuid_parse(text, &id));
         test_free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(holds_time_version_and_variant),
-        cmocka_unit_test(a_time_before_1970_counts_as_1970),
-        cmocka_unit_test(every_bit_of_the_tail_is_random),
-        cmocka_unit_test(a_group_is_in_the_id),
-        cmocka_unit_test(sorts_by_time),
-        cmocka_unit_test(unique_over_many_threads),
-        cmocka_unit_test(text_goes_round),
-        cmocka_unit_test(refuses_everything_else),
-        cmocka_unit_test(never_reads_behind_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

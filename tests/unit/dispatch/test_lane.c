@@ -5,9 +5,8 @@
 #include "lib/t.h"
 #include "unit/dispatch/lane_orders.h"
 
-static void orders_of_one_product_come_out_in_order(void **state)
+TEST(orders_of_one_product_come_out_in_order)
 {
-    (void)state;
     struct lane *lane = lane_create(&keyed, 100);
     struct order orders[5];
     int count = 0;
@@ -34,9 +33,8 @@ static void orders_of_one_product_come_out_in_order(void **state)
     lane_destroy(lane);
 }
 
-static void a_keyed_product_has_one_batch_in_flight(void **state)
+TEST(a_keyed_product_has_one_batch_in_flight)
 {
-    (void)state;
     struct lane *lane = lane_create(&keyed, 100);
     struct order first = order_for(1, 1);
     struct order second = order_for(1, 2);
@@ -63,9 +61,8 @@ static void a_keyed_product_has_one_batch_in_flight(void **state)
     lane_destroy(lane);
 }
 
-static void a_rule_of_four_lets_four_in(void **state)
+TEST(a_rule_of_four_lets_four_in)
 {
-    (void)state;
     const struct lane_rule four = {.in_flight_per_product = 4, .workers = 16, .max_batch = 1};
     struct lane *lane = lane_create(&four, 100);
     struct order orders[6];
@@ -92,9 +89,8 @@ static void a_rule_of_four_lets_four_in(void **state)
     lane_destroy(lane);
 }
 
-static void ready_products_take_turns(void **state)
+TEST(ready_products_take_turns)
 {
-    (void)state;
     struct lane *lane = lane_create(&keyed, 100);
     struct order orders[6];
     int count = 0;
@@ -114,9 +110,8 @@ static void ready_products_take_turns(void **state)
     lane_destroy(lane);
 }
 
-static void a_keyed_lane_is_full_by_product_another_in_all(void **state)
+TEST(a_keyed_lane_is_full_by_product_another_in_all)
 {
-    (void)state;
     const struct lane_rule rules[] = {keyed, {.workers = 4, .max_batch = 1}};
 
     for (int i = 0; i < 2; i++) {
@@ -140,9 +135,8 @@ static void a_keyed_lane_is_full_by_product_another_in_all(void **state)
     }
 }
 
-static void an_order_that_may_not_wait_is_taken_only_into_free_hands(void **state)
+TEST(an_order_that_may_not_wait_is_taken_only_into_free_hands)
 {
-    (void)state;
     const struct lane_rule one_worker = {
         .in_flight_per_product = 1, .keyed = true, .workers = 1, .max_batch = 1};
     struct lane *lane = lane_create(&one_worker, 10);
@@ -172,9 +166,8 @@ static void an_order_that_may_not_wait_is_taken_only_into_free_hands(void **stat
 }
 
 /* One who buys again as soon as he is answered does not find his own order in the way. */
-static void who_has_decided_all_is_as_good_as_gone(void **state)
+TEST(who_has_decided_all_is_as_good_as_gone)
 {
-    (void)state;
     const struct lane_rule one_worker = {
         .in_flight_per_product = 1, .keyed = true, .workers = 1, .max_batch = 1};
     struct lane *lane = lane_create(&one_worker, 10);
@@ -197,9 +190,8 @@ static void who_has_decided_all_is_as_good_as_gone(void **state)
     lane_destroy(lane);
 }
 
-static void expiry_takes_what_is_over_and_leaves_the_rest_in_order(void **state)
+TEST(expiry_takes_what_is_over_and_leaves_the_rest_in_order)
 {
-    (void)state;
     struct lane *lane = lane_create(&keyed, 10);
     struct order orders[5];
     int count = 0;
@@ -227,12 +219,11 @@ static void expiry_takes_what_is_over_and_leaves_the_rest_in_order(void **state)
 }
 
 /* What the lane remembers of the next deadline follows what comes in and what is left. */
-static void an_order_that_comes_later_may_be_over_sooner(void **state)
+TEST(an_order_that_comes_later_may_be_over_sooner)
 {
     static const int64_t until_us[] = {3000, 1000, 2000};
     struct order orders[3];
 
-    (void)state;
     struct lane *lane = lane_create(&keyed, 10);
     for (int i = 0; i < 3; i++) {
         orders[i] = order_for(1, i);
@@ -249,9 +240,8 @@ static void an_order_that_comes_later_may_be_over_sooner(void **state)
     lane_destroy(lane);
 }
 
-static void a_closing_lane_refuses_and_lets_its_workers_go(void **state)
+TEST(a_closing_lane_refuses_and_lets_its_workers_go)
 {
-    (void)state;
     struct lane *lane = lane_create(&keyed, 10);
     struct order order = order_for(1, 1);
 
@@ -262,9 +252,8 @@ static void a_closing_lane_refuses_and_lets_its_workers_go(void **state)
     lane_destroy(lane);
 }
 
-static void a_worker_stays_while_there_is_work(void **state)
+TEST(a_worker_stays_while_there_is_work)
 {
-    (void)state;
     struct lane *lane = lane_create(&keyed, 10);
     struct order orders[2] = {order_for(1, 1), order_for(2, 2)};
 
@@ -284,9 +273,8 @@ static void a_worker_stays_while_there_is_work(void **state)
 }
 
 /* A worker between two batches is a free hand, also where the lane may have no more of them. */
-static void who_is_on_the_way_takes_what_may_not_wait(void **state)
+TEST(who_is_on_the_way_takes_what_may_not_wait)
 {
-    (void)state;
     const struct lane_rule rule = {.in_flight_per_product = 1, .workers = 1, .max_batch = 1};
     struct lane *lane = lane_create(&rule, 10);
     struct order orders[2] = {order_for(1, 1), order_for(2, 2)};
@@ -309,9 +297,8 @@ static void who_is_on_the_way_takes_what_may_not_wait(void **state)
 
 /* A worker on the way to an order counts as there: the order takes one worker, however often it
  * asks and however long the worker takes. */
-static void as_many_workers_join_as_are_wanted(void **state)
+TEST(as_many_workers_join_as_are_wanted)
 {
-    (void)state;
     struct lane *lane = lane_create(&keyed, 10);
     struct order orders[6];
 
@@ -346,25 +333,4 @@ static void as_many_workers_join_as_are_wanted(void **state)
         assert_true(lane_worker_leaves(lane, false));
     assert_int_equal(lane_counts(lane).coming, 0);
     lane_destroy(lane);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(orders_of_one_product_come_out_in_order),
-        cmocka_unit_test(a_keyed_product_has_one_batch_in_flight),
-        cmocka_unit_test(a_rule_of_four_lets_four_in),
-        cmocka_unit_test(ready_products_take_turns),
-        cmocka_unit_test(a_keyed_lane_is_full_by_product_another_in_all),
-        cmocka_unit_test(an_order_that_may_not_wait_is_taken_only_into_free_hands),
-        cmocka_unit_test(who_has_decided_all_is_as_good_as_gone),
-        cmocka_unit_test(expiry_takes_what_is_over_and_leaves_the_rest_in_order),
-        cmocka_unit_test(an_order_that_comes_later_may_be_over_sooner),
-        cmocka_unit_test(a_closing_lane_refuses_and_lets_its_workers_go),
-        cmocka_unit_test(a_worker_stays_while_there_is_work),
-        cmocka_unit_test(who_is_on_the_way_takes_what_may_not_wait),
-        cmocka_unit_test(as_many_workers_join_as_are_wanted),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

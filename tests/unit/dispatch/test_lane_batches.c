@@ -16,9 +16,8 @@ static void put_some(struct lane *lane, struct order *orders, int count)
 
 /* The worker that has begun a batch takes the orders that come meanwhile; another worker would find
  * next to nothing. */
-static void no_batch_begins_while_another_forms(void **state)
+TEST(no_batch_begins_while_another_forms)
 {
-    (void)state;
     struct lane *lane = lane_create(&two_batches, 100);
     struct order orders[6];
     int count = 0;
@@ -43,9 +42,8 @@ static void no_batch_begins_while_another_forms(void **state)
 }
 
 /* Nor when one that was under way beside it ends meanwhile. */
-static void no_batch_begins_because_another_ends_while_one_forms(void **state)
+TEST(no_batch_begins_because_another_ends_while_one_forms)
 {
-    (void)state;
     struct lane *lane = lane_create(&two_batches, 100);
     struct order orders[6];
     int count = 0;
@@ -69,9 +67,8 @@ static void no_batch_begins_because_another_ends_while_one_forms(void **state)
 }
 
 /* However few they are, when no batch is under way. */
-static void the_rest_follows_the_last_batch(void **state)
+TEST(the_rest_follows_the_last_batch)
 {
-    (void)state;
     struct lane *lane = lane_create(&two_batches, 100);
     struct order orders[5];
     int count = 0;
@@ -88,15 +85,4 @@ static void the_rest_follows_the_last_batch(void **state)
     assert_int_equal(count, 1);
     end_batch(lane, mailbox);
     lane_destroy(lane);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_batch_begins_while_another_forms),
-        cmocka_unit_test(no_batch_begins_because_another_ends_while_one_forms),
-        cmocka_unit_test(the_rest_follows_the_last_batch),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

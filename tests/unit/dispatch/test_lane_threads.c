@@ -72,9 +72,8 @@ static void *consume(void *argument)
     return NULL;
 }
 
-static void many_threads_keep_products_apart_and_in_order(void **state)
+TEST(many_threads_keep_products_apart_and_in_order)
 {
-    (void)state;
     static struct race race;
     struct producer producers[PRODUCERS];
     pthread_t threads[PRODUCERS + CONSUMERS];
@@ -158,9 +157,8 @@ static struct lane *half_done(struct order orders[2], struct idler *idler)
 }
 
 /* Waking another for it costs more than many an order, and in vain: whoever is awake is first. */
-static void who_ends_a_batch_goes_on_with_the_next(void **state)
+TEST(who_ends_a_batch_goes_on_with_the_next)
 {
-    (void)state;
     struct order orders[2];
     struct idler idler;
     int count = 0;
@@ -178,9 +176,8 @@ static void who_ends_a_batch_goes_on_with_the_next(void **state)
     lane_destroy(lane);
 }
 
-static void who_leaves_for_good_wakes_another(void **state)
+TEST(who_leaves_for_good_wakes_another)
 {
-    (void)state;
     struct order orders[2];
     struct idler idler;
     int count = 0;
@@ -193,15 +190,4 @@ static void who_leaves_for_good_wakes_another(void **state)
     lane_done(lane, idler.got, count);
     end_batch(lane, idler.got);
     lane_destroy(lane);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_threads_keep_products_apart_and_in_order),
-        cmocka_unit_test(who_ends_a_batch_goes_on_with_the_next),
-        cmocka_unit_test(who_leaves_for_good_wakes_another),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

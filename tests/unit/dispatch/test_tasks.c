@@ -90,9 +90,8 @@ static void end(int count)
     assert_int_equal(here.ends, count);
 }
 
-static void long_ones_leave_a_thread(void **state)
+TEST(long_ones_leave_a_thread)
 {
-    (void)state;
     begin(2);
     for (int i = 0; i < 3; i++)
         here.works[i].held = true;
@@ -109,9 +108,8 @@ static void long_ones_leave_a_thread(void **state)
     end(6);
 }
 
-static void one_thread_takes_them_in_turn(void **state)
+TEST(one_thread_takes_them_in_turn)
 {
-    (void)state;
     begin(1);
     here.works[0].held = true;
     put(0, TURN_QUICK);
@@ -124,9 +122,8 @@ static void one_thread_takes_them_in_turn(void **state)
     assert_in_range(here.works[200].place, 2, 4);
 }
 
-static void who_waits_stands_in_no_thread(void **state)
+TEST(who_waits_stands_in_no_thread)
 {
-    (void)state;
     begin(1);
     for (int i = 0; i < 100; i++) {
         here.works[i].waits = true;
@@ -143,9 +140,8 @@ static void who_waits_stands_in_no_thread(void **state)
     end(101);
 }
 
-static void too_many_do_not_wait(void **state)
+TEST(too_many_do_not_wait)
 {
-    (void)state;
     begin(2);
     for (int i = 0; i < TASKS_MAX; i++) {
         here.works[i].waits = true;
@@ -162,9 +158,8 @@ static void too_many_do_not_wait(void **state)
     end(TASKS_MAX);
 }
 
-static void a_wait_ends_at_its_time(void **state)
+TEST(a_wait_ends_at_its_time)
 {
-    (void)state;
     begin(1);
     here.works[0].waits = true;
     put(0, TURN_WRITE);
@@ -177,17 +172,4 @@ static void a_wait_ends_at_its_time(void **state)
     }
     assert_true(here.works[0].task.late);
     end(1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(long_ones_leave_a_thread),
-        cmocka_unit_test(one_thread_takes_them_in_turn),
-        cmocka_unit_test(who_waits_stands_in_no_thread),
-        cmocka_unit_test(too_many_do_not_wait),
-        cmocka_unit_test(a_wait_ends_at_its_time),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

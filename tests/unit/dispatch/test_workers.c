@@ -122,9 +122,8 @@ static void await_sleep(int lane)
 }
 
 /* It was busy when it was asked for, and is not asked again. */
-static void a_worker_looks_around_before_it_sleeps(void **state)
+TEST(a_worker_looks_around_before_it_sleeps)
 {
-    (void)state;
     put(0, 0);
     await(0);
     put(1, 1);
@@ -137,9 +136,8 @@ static void a_worker_looks_around_before_it_sleeps(void **state)
 }
 
 /* That somebody went to a lane with nobody does not keep the next lane, which has one, waiting. */
-static void who_was_called_to_one_lane_hears_of_the_next(void **state)
+TEST(who_was_called_to_one_lane_hears_of_the_next)
 {
-    (void)state;
     put(0, 0);
     await(0);
     put(1, 1);
@@ -156,14 +154,4 @@ static void who_was_called_to_one_lane_hears_of_the_next(void **state)
     let_go(0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_worker_looks_around_before_it_sleeps, open_shop,
-                                        close_shop),
-        cmocka_unit_test_setup_teardown(who_was_called_to_one_lane_hears_of_the_next, open_shop,
-                                        close_shop),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(open_shop, close_shop)

@@ -33,7 +33,7 @@ static bool admit(const char *token, const char *address, const char *name, cons
                       &problem);
 }
 
-static void without_a_token_loopback_is_admin(void **state)
+TEST(without_a_token_loopback_is_admin)
 {
     static const char *const forwarded[] = {"Forwarded",
                                             "X-Forwarded-For",
@@ -53,7 +53,6 @@ static void without_a_token_loopback_is_admin(void **state)
     static const char *const plain[] = {"X-Request-Id", "Viable", "X-Real-IP-Not", "Originally",
                                         "CF"};
 
-    (void)state;
     assert_true(admit("", "127.0.0.1", "Host", "127.0.0.1:8080"));
     assert_true(admit("", "127.8.9.1", "Host", "LocalHost"));
     assert_true(admit("", "::1", "Host", "[::1]:8080"));
@@ -77,7 +76,7 @@ static void without_a_token_loopback_is_admin(void **state)
 }
 
 /* What a page reads whose site has its own name resolved to this machine: no Origin, no mark. */
-static void without_a_token_a_name_that_others_may_have_is_no_admin(void **state)
+TEST(without_a_token_a_name_that_others_may_have_is_no_admin)
 {
     static const char *const names[] = {"evil.example",
                                         "evil.example:8080",
@@ -91,7 +90,6 @@ static void without_a_token_a_name_that_others_may_have_is_no_admin(void **state
                                         ":80",
                                         ""};
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (admit("", "127.0.0.1", "Host", names[i]))
             fail_msg("admitted at %s", names[i]);
@@ -122,7 +120,7 @@ static bool admit_page(const char *host, const char *origin)
     return admit_page_with(host, origin, "Sec-Fetch-Site", "same-origin");
 }
 
-static void without_a_token_the_page_beside_it_is_admin(void **state)
+TEST(without_a_token_the_page_beside_it_is_admin)
 {
     static const char *const own[] = {"127.0.0.1", "127.0.0.1:8080", "localhost:8080",
                                       "[::1]:8080"};
@@ -146,7 +144,6 @@ static void without_a_token_the_page_beside_it_is_admin(void **state)
     };
     char origin[64];
 
-    (void)state;
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         snprintf(origin, sizeof origin, "http://%s", own[i]);
         assert_true(admit_page(own[i], origin));
@@ -161,7 +158,7 @@ static void without_a_token_the_page_beside_it_is_admin(void **state)
     assert_false(admit("", "10.0.0.1", "Host", "localhost"));
 }
 
-static void a_token_is_compared_whole(void **state)
+TEST(a_token_is_compared_whole)
 {
     static const char *const wrong[] = {"",
                                         "Bearer",
@@ -175,7 +172,6 @@ static void a_token_is_compared_whole(void **state)
                                         "Bearer xecret",
                                         "Bearersecret"};
 
-    (void)state;
     assert_true(admit("secret", "10.0.0.1", "Authorization", "Bearer secret"));
     assert_true(admit("secret", "10.0.0.1", "authorization", "bearer secret"));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -189,16 +185,4 @@ static void a_token_is_compared_whole(void **state)
     add_header("Authorization", "Bearer secret");
     add_header("Authorization", "Bearer secret");
     assert_false(auth_admin("secret", &headers, NULL, &problem));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_token_loopback_is_admin),
-        cmocka_unit_test(without_a_token_a_name_that_others_may_have_is_no_admin),
-        cmocka_unit_test(without_a_token_the_page_beside_it_is_admin),
-        cmocka_unit_test(a_token_is_compared_whole),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

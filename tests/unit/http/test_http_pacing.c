@@ -52,24 +52,21 @@ static int64_t pause_us(int64_t waiting, int64_t arrived)
     return edge_pace_pauses(&http) ? edge_pace_next_us(&http) - START_US : 0;
 }
 
-static void a_group_is_waited_for(void **state)
+TEST_WITH(a_group_is_waited_for, NULL, NULL)
 {
-    (void)state;
     assert_int_equal(pause_us(GROUP_SIZE + 1000, GROUP_LEAST), 600);
     assert_int_equal(pause_us(GROUP_SIZE + 400, GROUP_LEAST - 1), 0);
     assert_int_equal(pause_us(GROUP_SIZE, GROUP_LEAST), 0);
 }
 
-static void a_crowd_is_waited_for_however_few_come(void **state)
+TEST_WITH(a_crowd_is_waited_for_however_few_come, NULL, NULL)
 {
-    (void)state;
     assert_int_equal(pause_us(CROWD_LEAST + 10000, 0), 6 * MS);
     assert_int_equal(pause_us(CROWD_LEAST, 0), 0);
 }
 
-static void a_pause_ends_by_itself_and_with_a_drain(void **state)
+TEST_WITH(a_pause_ends_by_itself_and_with_a_drain, NULL, NULL)
 {
-    (void)state;
     assert_int_equal(pause_us(CROWD_LEAST + 10000, 0), 6 * MS);
     http.now_us += 6 * MS - 1;
     assert_true(edge_pace_pauses(&http));
@@ -88,9 +85,8 @@ static void work(int64_t us)
     http.now_us += us;
 }
 
-static void nobody_else_is_held_back(void **state)
+TEST(nobody_else_is_held_back)
 {
-    (void)state;
     for (int outcome = 0; outcome < ORDER_OUTCOME_COUNT; outcome++) {
         struct order order = {.outcome = (enum order_outcome)outcome};
         if (order.outcome != ORDER_QUEUE_FULL)
@@ -101,9 +97,8 @@ static void nobody_else_is_held_back(void **state)
 }
 
 /* Eight times as long as the loop has worked, for the first one and for those that come after. */
-static void refused_orders_wait_for_the_work_that_they_cost(void **state)
+TEST(refused_orders_wait_for_the_work_that_they_cost)
 {
-    (void)state;
     work(2 * MS);
     int64_t from_us = http.now_us;
     assert_true(edge_pace_holds(&http, &refused[0]));
@@ -124,9 +119,8 @@ static void refused_orders_wait_for_the_work_that_they_cost(void **state)
     assert_int_equal(edge_pace_next_us(&http), http.now_us + 8 * MS);
 }
 
-static void nobody_is_held_back_for_ever(void **state)
+TEST(nobody_is_held_back_for_ever)
 {
-    (void)state;
     assert_true(edge_pace_holds(&http, &refused[0]));
     work(10000 * MS);
     assert_int_equal(edge_pace_next_us(&http), START_US + 250 * MS);
@@ -134,9 +128,8 @@ static void nobody_is_held_back_for_ever(void **state)
 }
 
 /* A refusal now and then does not pay for all that the loop does for others. */
-static void old_work_is_forgotten(void **state)
+TEST(old_work_is_forgotten)
 {
-    (void)state;
     work(200 * MS);
     http.now_us += 1000 * MS;
     work(1 * MS);
@@ -144,9 +137,8 @@ static void old_work_is_forgotten(void **state)
     assert_int_equal(edge_pace_next_us(&http), http.now_us + 8 * MS);
 }
 
-static void a_drain_answers_the_refused_at_once(void **state)
+TEST(a_drain_answers_the_refused_at_once)
 {
-    (void)state;
     work(1 * MS);
     assert_true(edge_pace_holds(&http, &refused[0]));
     http.draining = true;
@@ -154,18 +146,5 @@ static void a_drain_answers_the_refused_at_once(void **state)
     assert_ptr_equal(edge_pace_release(&http), &refused[0]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_group_is_waited_for),
-        cmocka_unit_test(a_crowd_is_waited_for_however_few_come),
-        cmocka_unit_test(a_pause_ends_by_itself_and_with_a_drain),
-        cmocka_unit_test_setup(nobody_else_is_held_back, begin),
-        cmocka_unit_test_setup(refused_orders_wait_for_the_work_that_they_cost, begin),
-        cmocka_unit_test_setup(nobody_is_held_back_for_ever, begin),
-        cmocka_unit_test_setup(old_work_is_forgotten, begin),
-        cmocka_unit_test_setup(a_drain_answers_the_refused_at_once, begin),
-    };
-
-    return cmocka_run_group_tests(tests, open_metrics, close_metrics);
-}
+TEST_GROUP(open_metrics, close_metrics)
+TEST_EACH(begin, NULL)

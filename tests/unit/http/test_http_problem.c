@@ -4,14 +4,13 @@
 
 #include <string.h>
 
-static void outcomes_become_problems(void **state)
+TEST(outcomes_become_problems)
 {
     struct problem problem;
     char json[PROBLEM_JSON_MAX];
     size_t length;
     struct order order = {.kind = ORDER_BUY, .outcome = ORDER_QUEUE_TIMEOUT};
 
-    (void)state;
     problem_from_order(&problem, &order);
     assert_int_equal(problem.status, 503);
     problem_render(&problem, json);
@@ -32,13 +31,4 @@ static void outcomes_become_problems(void **state)
     assert_int_equal(length, strlen(json));
     assert_non_null(
         strstr(json, "{\"type\": \"about:blank\", \"title\": \"Conflict\", \"status\": 409"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outcomes_become_problems),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,9 +30,8 @@ static bool read_query(const char *query)
     return reader_query(text, params, PARAMS, &problem);
 }
 
-static void query_gives_its_parameters(void **state)
+TEST(query_gives_its_parameters)
 {
-    (void)state;
     assert_true(reader_query(NULL, params, 0, &problem));
     assert_true(read_query(""));
     assert_false(params[WAIT_MS].given);
@@ -51,9 +50,8 @@ static void query_gives_its_parameters(void **state)
     assert_int_equal(params[WAIT_MS].number, 60000);
 }
 
-static void query_refuses_what_it_does_not_know(void **state)
+TEST(query_refuses_what_it_does_not_know)
 {
-    (void)state;
     assert_false(read_query("nope=1"));
     assert_problem("invalid_field", "nope");
     assert_false(read_query("Strategy=none"));
@@ -68,7 +66,7 @@ static void query_refuses_what_it_does_not_know(void **state)
     assert_problem("invalid_field", "a??b'??");
 }
 
-static void query_refuses_numbers_that_are_none(void **state)
+TEST(query_refuses_numbers_that_are_none)
 {
     static const char *const wrong[] = {"",
                                         "-1",
@@ -91,7 +89,6 @@ static void query_refuses_numbers_that_are_none(void **state)
                                         "9223372036854775808",
                                         "\xd9\xa1"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char query[128];
 
@@ -106,11 +103,10 @@ static void query_refuses_numbers_that_are_none(void **state)
     assert_problem("invalid_field", "strategy");
 }
 
-static void integer_keeps_to_its_range(void **state)
+TEST(integer_keeps_to_its_range)
 {
     int64_t number = 7;
 
-    (void)state;
     assert_true(reader_integer("9223372036854775807", 1, ORDER_ID_MAX, &number));
     assert_true(number == ORDER_ID_MAX);
     assert_false(reader_integer("9223372036854775808", 1, ORDER_ID_MAX, &number));
@@ -144,9 +140,8 @@ static bool read_body(const char *body)
     return read_bytes(body, strlen(body));
 }
 
-static void json_gives_its_members(void **state)
+TEST(json_gives_its_members)
 {
-    (void)state;
     assert_true(read_body(" {\"product_id\": 9223372036854775807, \"quantity\": 1000000,\n"
                           "\"title\": \"\xe7\xa7\x92\xe6\x9d\x80\\u00e9\","
                           "\"opens_at\": \"2026-11-20T08:00:00Z\"} \r\n"));
@@ -169,7 +164,7 @@ static void json_gives_its_members(void **state)
 }
 
 /* An object of plain whole numbers is read without jansson; with an escape in a name it is not. */
-static void a_plain_object_is_read_like_any_other(void **state)
+TEST(a_plain_object_is_read_like_any_other)
 {
     static const char *const rests[] = {
         "\":1}",
@@ -212,7 +207,6 @@ static void a_plain_object_is_read_like_any_other(void **state)
         "\":1,\v\"quantity\":2}",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
         char text[128];
         struct member plain[MEMBERS];
@@ -228,13 +222,12 @@ static void a_plain_object_is_read_like_any_other(void **state)
     }
 }
 
-static void an_id_may_be_a_string_of_its_digits(void **state)
+TEST(an_id_may_be_a_string_of_its_digits)
 {
     static const char *const wrong[] = {"\"\"",   "\"01\"", "\" 1\"", "\"1.0\"",
                                         "\"-1\"", "\"0\"",  "\"x\"",  "\"9223372036854775808\""};
     char body[128];
 
-    (void)state;
     assert_true(read_body("{\"product_id\": \"9223372036854775807\"}"));
     assert_true(members[PRODUCT_ID].number == ORDER_ID_MAX);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -246,7 +239,7 @@ static void an_id_may_be_a_string_of_its_digits(void **state)
     assert_problem("invalid_field", "quantity");
 }
 
-static void json_refuses_what_is_not_one_object(void **state)
+TEST(json_refuses_what_is_not_one_object)
 {
     static const char *const wrong[] = {"",
                                         " ",
@@ -287,7 +280,6 @@ static void json_refuses_what_is_not_one_object(void **state)
                                         "{\"product_id\":1,\"title\":\"a\nb\"}",
                                         "{\"product_id\":1 /* */}"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         if (read_body(wrong[i]))
             fail_msg("%s was read", wrong[i]);
@@ -299,24 +291,22 @@ static void json_refuses_what_is_not_one_object(void **state)
     assert_problem("invalid_json", "");
 }
 
-static void json_cut_anywhere_is_refused(void **state)
+TEST(json_cut_anywhere_is_refused)
 {
     static const char whole[] =
         "{\"product_id\": 12, \"quantity\": 3, \"title\": \"\xe7\xa7\x92\"}";
 
-    (void)state;
     assert_true(read_body(whole));
     for (size_t length = 0; length < sizeof whole - 1; length++)
         if (read_bytes(whole, length))
             fail_msg("the first %zu bytes were read", length);
 }
 
-static void json_survives_depth(void **state)
+TEST(json_survives_depth)
 {
     enum { DEPTH = 16 * 1024 };
     char *body = malloc(DEPTH);
 
-    (void)state;
     assert_non_null(body);
     memset(body, '[', DEPTH);
     assert_false(read_bytes(body, DEPTH));
@@ -324,7 +314,7 @@ static void json_survives_depth(void **state)
     free(body);
 }
 
-static void json_names_the_member_to_blame(void **state)
+TEST(json_names_the_member_to_blame)
 {
     static const struct {
         const char *body;
@@ -357,7 +347,6 @@ static void json_names_the_member_to_blame(void **state)
         {"{\"product_id\":1,\"opens_at\":\"2026-11-20 08:00:00\"}", "opens_at"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         if (read_body(wrong[i].body))
             fail_msg("%s was read", wrong[i].body);
@@ -378,12 +367,11 @@ static void one_header(const char *name, const char *value)
     add_header(name, value);
 }
 
-static void key_follows_its_rules(void **state)
+TEST(key_follows_its_rules)
 {
     char key[ORDER_KEY_MAX + 1];
     char longest[ORDER_KEY_MAX + 2];
 
-    (void)state;
     headers = (struct headers){0};
     assert_true(reader_key(&headers, key, &problem));
     assert_string_equal(key, "");
@@ -405,7 +393,7 @@ static void key_follows_its_rules(void **state)
 }
 
 /* RFC 8941: what stands in quotes is the key, with a backslash before a quote or a backslash. */
-static void a_quoted_key_is_the_bare_one(void **state)
+TEST(a_quoted_key_is_the_bare_one)
 {
     static const char *const same[][2] = {
         {"\"a\"", "a"},
@@ -416,7 +404,6 @@ static void a_quoted_key_is_the_bare_one(void **state)
     };
     char key[ORDER_KEY_MAX + 1];
 
-    (void)state;
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         one_header("Idempotency-Key", same[i][0]);
         assert_true(reader_key(&headers, key, &problem));
@@ -424,14 +411,13 @@ static void a_quoted_key_is_the_bare_one(void **state)
     }
 }
 
-static void key_breaks_its_rules(void **state)
+TEST(key_breaks_its_rules)
 {
     static const char *const wrong[] = {
         "",    "a b",    "a\tb",       "\x7f",    "\xc3\xa9", "a\x01",   "\"",       "\"\"",
         "\"a", "\"a\"b", "\"a\"; p=1", "\"a\\\"", "\"a\\b\"", "\"a b\"", "\"a\x7f\""};
     char key[ORDER_KEY_MAX + 1];
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         one_header("Idempotency-Key", wrong[i]);
         assert_false(reader_key(&headers, key, &problem));
@@ -446,7 +432,7 @@ static void key_breaks_its_rules(void **state)
     assert_problem("invalid_header", "Idempotency-Key");
 }
 
-static void framing_is_never_in_doubt(void **state)
+TEST(framing_is_never_in_doubt)
 {
     static const struct {
         const char *first[2];
@@ -463,7 +449,6 @@ static void framing_is_never_in_doubt(void **state)
         {{"Host", "a"}, {"host", "a"}, "Host"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         one_header(wrong[i].first[0], wrong[i].first[1]);
         add_header(wrong[i].second[0], wrong[i].second[1]);
@@ -476,11 +461,10 @@ static void framing_is_never_in_doubt(void **state)
     assert_int_equal(headers.content_length, 16385);
 }
 
-static void a_transfer_coding_is_no_length(void **state)
+TEST(a_transfer_coding_is_no_length)
 {
     static const char *const values[] = {"chunked", "Chunked", "gzip, chunked", ""};
 
-    (void)state;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         one_header("transfer-encoding", values[i]);
         assert_false(reader_framing(&headers, &problem));
@@ -489,7 +473,7 @@ static void a_transfer_coding_is_no_length(void **state)
     }
 }
 
-static void an_absolute_form_names_the_host_and_the_path(void **state)
+TEST(an_absolute_form_names_the_host_and_the_path)
 {
     static const struct {
         const char *target, *path, *host;
@@ -506,7 +490,6 @@ static void an_absolute_form_names_the_host_and_the_path(void **state)
     };
     char target[64];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(target, sizeof target, "%s", cases[i].target);
         one_header("Host", "field");
@@ -516,13 +499,12 @@ static void an_absolute_form_names_the_host_and_the_path(void **state)
     }
 }
 
-static void a_malformed_field_is_refused(void **state)
+TEST(a_malformed_field_is_refused)
 {
     static const char *const names[] = {
         "", "a b", "a\tb", "a:", "a\x01", "a\x7f", "\xc3\xa9", "a,b"};
     static const char *const values[] = {"\x01", "a\rb", "a\nb", "\x1f", "a\x7f"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         one_header(names[i], "x");
         add_header("Host", "x");
@@ -541,11 +523,10 @@ static void a_malformed_field_is_refused(void **state)
     assert_true(reader_framing(&headers, &problem));
 }
 
-static void white_space_after_a_value_is_not_part_of_it(void **state)
+TEST(white_space_after_a_value_is_not_part_of_it)
 {
     char key[ORDER_KEY_MAX + 1];
 
-    (void)state;
     one_header("Idempotency-Key", "k \t");
     assert_true(reader_key(&headers, key, &problem));
     assert_string_equal(key, "k");
@@ -554,11 +535,10 @@ static void white_space_after_a_value_is_not_part_of_it(void **state)
     assert_int_equal(headers.content_length, 5);
 }
 
-static void a_line_has_no_control_characters(void **state)
+TEST(a_line_has_no_control_characters)
 {
     static const char *const targets[] = {"/a\x01", "/a b", "/a\tb", "/\x7f", "/a\r"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         assert_false(reader_line("GET", targets[i], &problem));
         assert_problem("invalid_header", "");
@@ -566,32 +546,4 @@ static void a_line_has_no_control_characters(void **state)
     assert_false(reader_line("GE\x01T", "/", &problem));
     assert_false(reader_line("", "/", &problem));
     assert_true(reader_line("GET", "/a?b=\xc3\xa9&c=%00", &problem));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_absolute_form_names_the_host_and_the_path),
-        cmocka_unit_test(a_malformed_field_is_refused),
-        cmocka_unit_test(white_space_after_a_value_is_not_part_of_it),
-        cmocka_unit_test(a_line_has_no_control_characters),
-        cmocka_unit_test(query_gives_its_parameters),
-        cmocka_unit_test(query_refuses_what_it_does_not_know),
-        cmocka_unit_test(query_refuses_numbers_that_are_none),
-        cmocka_unit_test(integer_keeps_to_its_range),
-        cmocka_unit_test(json_gives_its_members),
-        cmocka_unit_test(a_plain_object_is_read_like_any_other),
-        cmocka_unit_test(an_id_may_be_a_string_of_its_digits),
-        cmocka_unit_test(json_refuses_what_is_not_one_object),
-        cmocka_unit_test(json_cut_anywhere_is_refused),
-        cmocka_unit_test(json_survives_depth),
-        cmocka_unit_test(json_names_the_member_to_blame),
-        cmocka_unit_test(key_follows_its_rules),
-        cmocka_unit_test(a_quoted_key_is_the_bare_one),
-        cmocka_unit_test(key_breaks_its_rules),
-        cmocka_unit_test(framing_is_never_in_doubt),
-        cmocka_unit_test(a_transfer_coding_is_no_length),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

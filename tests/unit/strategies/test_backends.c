@@ -35,9 +35,8 @@ static int close_all(void **state)
     return 0;
 }
 
-static void every_row_is_whole(void **state)
+TEST(every_row_is_whole)
 {
-    (void)state;
     for (int i = 0; i < BACKEND_COUNT; i++) {
         const struct backend *row = backend_at(i);
         assert_non_null(row->name);
@@ -51,9 +50,8 @@ static void every_row_is_whole(void **state)
     }
 }
 
-static void what_is_configured_is_open(void **state)
+TEST(what_is_configured_is_open)
 {
-    (void)state;
     for (int i = 0; i < BACKEND_COUNT; i++)
         assert_int_equal(services.backends[i] != NULL,
                          i == BACKEND_POSTGRESQL || i == BACKEND_REDIS || i == BACKEND_STOCK_REDIS);
@@ -74,22 +72,20 @@ static void count_name(void *to, const char *name, bool up, const char *detail)
     ++*count;
 }
 
-static void what_is_open_is_reported(void **state)
+TEST(what_is_open_is_reported)
 {
     int count = 0;
 
-    (void)state;
     backends_report(&services, count_name, &count);
     assert_int_equal(count, 3);
 }
 
 /* Its Redis was too old at the start, and is replaced: nobody would write what it accepts. */
-static void who_was_not_started_cannot_be_used(void **state)
+TEST(who_was_not_started_cannot_be_used)
 {
     const struct strategy *strategy = strategy_find("redis-stock");
     void *instances[64] = {NULL};
 
-    (void)state;
     assert_true(strategy_total() <= sizeof instances / sizeof *instances);
     assert_null(strategy_unavailable_reason(strategy, &services));
     services.instances = instances;
@@ -100,14 +96,4 @@ static void who_was_not_started_cannot_be_used(void **state)
     services.instances = NULL;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_whole),
-        cmocka_unit_test(what_is_configured_is_open),
-        cmocka_unit_test(what_is_open_is_reported),
-        cmocka_unit_test(who_was_not_started_cannot_be_used),
-    };
-
-    return cmocka_run_group_tests(tests, open_all, close_all);
-}
+TEST_GROUP(open_all, close_all)

@@ -9,7 +9,7 @@
 
 static struct partition_entry entries[2 * PARTITION_BATCH];
 
-static void requests_are_read_as_written(void **state)
+TEST(requests_are_read_as_written)
 {
     struct uuid id;
     char *body = NULL;
@@ -17,7 +17,6 @@ static void requests_are_read_as_written(void **state)
     FILE *to = open_memstream(&body, &length);
     int count = 0;
 
-    (void)state;
     assert_non_null(to);
     assert_true(uuid_parse("01930000-0000-7000-8000-000000000001", &id));
     struct order restock = {.kind = ORDER_RESTOCK,
@@ -51,7 +50,7 @@ static void requests_are_read_as_written(void **state)
     assert_int_equal(entries[3].kind, ORDER_CANCEL);
 }
 
-static void replies_are_read_as_written(void **state)
+TEST(replies_are_read_as_written)
 {
     struct partition_entry out = {
         .kind = ORDER_CANCEL, .created_us = 42, .outcome = ORDER_NOT_CANCELLABLE};
@@ -60,7 +59,6 @@ static void replies_are_read_as_written(void **state)
     size_t length = 0;
     FILE *to = open_memstream(&body, &length);
 
-    (void)state;
     assert_non_null(to);
     partition_write_reply(to, &out);
     out.kind = ORDER_BUY;
@@ -88,7 +86,7 @@ static void replies_are_read_as_written(void **state)
 
 #define ID "01930000-0000-7000-8000-000000000001"
 
-static void other_things_are_no_request(void **state)
+TEST(other_things_are_no_request)
 {
     static const char *const bodies[] = {
         "",
@@ -119,7 +117,6 @@ static void other_things_are_no_request(void **state)
         "1 5\nrestock " ID " 1 2 3 a\tb\n",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         int count = 3;
         if (partition_read_request(bodies[i], entries, &count) || count != 3)
@@ -127,7 +124,7 @@ static void other_things_are_no_request(void **state)
     }
 }
 
-static void a_request_has_its_bound(void **state)
+TEST(a_request_has_its_bound)
 {
     char *body = NULL;
     size_t length = 0;
@@ -135,7 +132,6 @@ static void a_request_has_its_bound(void **state)
     struct uuid id = {{0}};
     int count = PARTITION_BATCH - 1;
 
-    (void)state;
     assert_non_null(to);
     partition_write_product(to, 1);
     for (int i = 0; i < PARTITION_BATCH; i++)
@@ -148,16 +144,4 @@ static void a_request_has_its_bound(void **state)
     count = 0;
     assert_false(partition_read_request(body, entries, &count));
     free(body);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests_are_read_as_written),
-        cmocka_unit_test(replies_are_read_as_written),
-        cmocka_unit_test(other_things_are_no_request),
-        cmocka_unit_test(a_request_has_its_bound),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static bool has(const struct proven *proven, int64_t product_id, int64_t epoch, 
            0;
 }
 
-static void what_came_before_is_covered_and_nothing_later(void **state)
+TEST(what_came_before_is_covered_and_nothing_later)
 {
     assert_true(has(*state, PRODUCT, 5, 20, TICKET));
     assert_true(has(*state, PRODUCT, 5, 19, TICKET));
@@ -36,12 +36,12 @@ static void what_came_before_is_covered_and_nothing_later(void **state)
     assert_false(has(*state, PRODUCT + 1, 5, 20, TICKET));
 }
 
-static void a_row_without_a_version_is_never_covered(void **state)
+TEST(a_row_without_a_version_is_never_covered)
 {
     assert_false(has(*state, PRODUCT, 5, 0, TICKET));
 }
 
-static void another_session_has_proven_nothing(void **state)
+TEST(another_session_has_proven_nothing)
 {
     assert_false(has(*state, PRODUCT, 5, 20, TICKET + 1));
     assert_false(has(*state, PRODUCT, 5, 20, 0));
@@ -52,7 +52,7 @@ static void another_session_has_proven_nothing(void **state)
 }
 
 /* Of two orders that wait for one flush the last may have read first. */
-static void the_highest_version_stays(void **state)
+TEST(the_highest_version_stays)
 {
     proven_note(*state, PRODUCT, (struct product_version){5, 18}, TICKET, BEGUN + 1);
     assert_int_equal(proven_since_us(*state, PRODUCT, (struct product_version){5, 20}, TICKET),
@@ -61,7 +61,7 @@ static void the_highest_version_stays(void **state)
     assert_false(has(*state, PRODUCT, 6, 3, TICKET));
 }
 
-static void two_products_with_one_place_do_not_mix(void **state)
+TEST(two_products_with_one_place_do_not_mix)
 {
     enum { ALL = 1 << 16 };
 
@@ -70,15 +70,4 @@ static void two_products_with_one_place_do_not_mix(void **state)
     assert_false(has(*state, PRODUCT, 5, 20, TICKET));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_came_before_is_covered_and_nothing_later, start, stop),
-        cmocka_unit_test_setup_teardown(a_row_without_a_version_is_never_covered, start, stop),
-        cmocka_unit_test_setup_teardown(another_session_has_proven_nothing, start, stop),
-        cmocka_unit_test_setup_teardown(the_highest_version_stays, start, stop),
-        cmocka_unit_test_setup_teardown(two_products_with_one_place_do_not_mix, start, stop),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
-}
+TEST_EACH(start, stop)

@@ -40,17 +40,15 @@ static void expect_both_noted(void)
 
 /* Every entry of the part has an order whose row is held, so the writer has taken all of them out.
  */
-static void a_refusal_in_a_put_off_entry_is_noted(void **state)
+TEST(a_refusal_in_a_put_off_entry_is_noted)
 {
-    (void)state;
     assert_true(stock_acknowledge(&stream, &link_of_none, &part, false));
     expect_both_noted();
 }
 
 /* The part's one entry was sold, which alone would say nothing of any mirror. */
-static void so_it_is_beside_an_entry_that_was_sold(void **state)
+TEST(so_it_is_beside_an_entry_that_was_sold)
 {
-    (void)state;
     part.entries_count = 1;
     part.entries[0] = (struct part_entry){.id = "1-1", .first = SOLD, .count = 1, .whole = true};
     assert_true(stock_acknowledge(&stream, &link_of_none, &part, true));
@@ -60,7 +58,7 @@ static void so_it_is_beside_an_entry_that_was_sold(void **state)
 
 /* As many orders as a part has room for, each with the longest key and the largest numbers: the
  * room for their lines is enough (under AddressSanitizer). */
-static void the_longest_lines_have_room(void **state)
+TEST_WITH(the_longest_lines_have_room, NULL, NULL)
 {
     struct settings settings = {
         .listen = "127.0.0.1:0", .system_name = "acknowledge", .work_timeout_ms = 50};
@@ -73,7 +71,6 @@ static void the_longest_lines_have_room(void **state)
                                     .user_id = INT64_MAX,
                                     .quantity = INT64_MAX}};
 
-    (void)state;
     assert_non_null(server);
     assert_non_null(own);
     struct stock_link link = {.settings = &settings, .redis = redis_create(server)};
@@ -91,13 +88,4 @@ static void the_longest_lines_have_room(void **state)
     redis_server_destroy(server);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_refusal_in_a_put_off_entry_is_noted, start),
-        cmocka_unit_test_setup(so_it_is_beside_an_entry_that_was_sold, start),
-        cmocka_unit_test(the_longest_lines_have_room),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(start, NULL)

@@ -29,9 +29,8 @@ static int forget(void **state)
     return 0;
 }
 
-static void it_lasts_a_lease_from_the_sending(void **state)
+TEST(it_lasts_a_lease_from_the_sending)
 {
-    (void)state;
     assert_false(refuses(PRODUCT, ORDER_BUY, "", 1000));
     stock_flag_note(&flag, PRODUCT, 3, true, 1000);
     assert_true(refuses(PRODUCT, ORDER_BUY, "", 1001));
@@ -39,9 +38,8 @@ static void it_lasts_a_lease_from_the_sending(void **state)
     assert_false(refuses(PRODUCT, ORDER_BUY, "", 1000 + STOCK_LEASE_US));
 }
 
-static void it_answers_plain_buys_alone(void **state)
+TEST(it_answers_plain_buys_alone)
 {
-    (void)state;
     stock_flag_note(&flag, PRODUCT, 1, true, 1000);
     assert_false(refuses(PRODUCT, ORDER_BUY, "key", 1001));
     assert_false(refuses(PRODUCT, ORDER_CANCEL, "", 1001));
@@ -49,17 +47,15 @@ static void it_answers_plain_buys_alone(void **state)
     assert_false(refuses(PRODUCT + 1, ORDER_BUY, "", 1001));
 }
 
-static void a_script_that_finds_stock_takes_it_down(void **state)
+TEST(a_script_that_finds_stock_takes_it_down)
 {
-    (void)state;
     stock_flag_note(&flag, PRODUCT, 1, true, 1000);
     stock_flag_note(&flag, PRODUCT, 2, false, 1001);
     assert_false(refuses(PRODUCT, ORDER_BUY, "", 1002));
 }
 
-static void two_products_of_one_slot(void **state)
+TEST(two_products_of_one_slot)
 {
-    (void)state;
     stock_flag_note(&flag, PRODUCT, 1, true, 1000);
     stock_flag_note(&flag, OTHER, 5, true, 1000);
     assert_false(refuses(PRODUCT, ORDER_BUY, "", 1001));
@@ -67,9 +63,8 @@ static void two_products_of_one_slot(void **state)
 }
 
 /* An epoch is the row's, and known until something is newer than the look at the row. */
-static void an_epoch_is_known_until_it_is_doubted(void **state)
+TEST(an_epoch_is_known_until_it_is_doubted)
 {
-    (void)state;
     stock_flag_note(&flag, PRODUCT, 3, true, 1000);
     assert_int_equal(stock_flag_epoch(&flag, PRODUCT), 0); /* a mirror's */
     stock_flag_learn(&flag, PRODUCT, 4, 1000);
@@ -92,26 +87,18 @@ static void an_epoch_is_known_until_it_is_doubted(void **state)
     assert_int_equal(stock_flag_epoch(&flag, PRODUCT), 0);
 }
 
-static void the_wait_is_a_whole_lease(void **state)
+TEST(the_wait_is_a_whole_lease)
 {
     int64_t begun_us = clock_mono_us();
 
-    (void)state;
     stock_flag_wait();
     assert_true(clock_mono_us() - begun_us >= STOCK_LEASE_US);
 }
 
+TEST_EACH(forget, NULL)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(it_lasts_a_lease_from_the_sending, forget),
-        cmocka_unit_test_setup(it_answers_plain_buys_alone, forget),
-        cmocka_unit_test_setup(a_script_that_finds_stock_takes_it_down, forget),
-        cmocka_unit_test_setup(an_epoch_is_known_until_it_is_doubted, forget),
-        cmocka_unit_test_setup(two_products_of_one_slot, forget),
-        cmocka_unit_test_setup(the_wait_is_a_whole_lease, forget),
-    };
-
     stock_flag_init(&flag);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return t_run_all(NULL, NULL);
 }

@@ -45,9 +45,8 @@ static bool take(void)
     return stock_handover_take(&handover, &part, clock_mono_us());
 }
 
-static void nothing_is_kept_before_it_is_open(void **state)
+TEST(nothing_is_kept_before_it_is_open)
 {
-    (void)state;
     stock_handover_put(&handover, "1-1", 4, orders, COUNT);
     assert_false(take());
     stock_handover_open(&handover);
@@ -80,9 +79,8 @@ static void put(int count)
 }
 
 /* It stands in Redis alone. */
-static void what_is_not_handed_over_is_kept(void **state)
+TEST(what_is_not_handed_over_is_kept)
 {
-    (void)state;
     put(COUNT);
     assert_int_equal(kept(), 1);
     stock_handover_open(&handover);
@@ -99,11 +97,10 @@ static void what_is_not_handed_over_is_kept(void **state)
 }
 
 /* An entry with an undecided order is kept until that is decided. */
-static void what_is_undecided_is_kept(void **state)
+TEST(what_is_undecided_is_kept)
 {
     static const enum claim_fate undecided[] = {CLAIM_OPEN, CLAIM_HELD, CLAIM_LOCKED};
 
-    (void)state;
     stock_handover_open(&handover);
     put(COUNT);
     put(COUNT);
@@ -120,9 +117,8 @@ static void what_is_undecided_is_kept(void **state)
     }
 }
 
-static void what_was_accepted_is_taken_as_claims(void **state)
+TEST(what_was_accepted_is_taken_as_claims)
 {
-    (void)state;
     stock_handover_open(&handover);
     made[0].outcome = ORDER_SOLD_OUT;
     stock_handover_put(&handover, "1-1", 4, orders, COUNT);
@@ -153,9 +149,8 @@ static void what_was_accepted_is_taken_as_claims(void **state)
     }
 }
 
-static void entries_are_taken_whole(void **state)
+TEST(entries_are_taken_whole)
 {
-    (void)state;
     stock_handover_open(&handover);
     for (int i = 0; i < 3; i++)
         stock_handover_put(&handover, "1-1", 4, orders, MANY - 1);
@@ -167,9 +162,8 @@ static void entries_are_taken_whole(void **state)
     assert_false(take());
 }
 
-static void more_than_can_be_written_is_not_kept(void **state)
+TEST(more_than_can_be_written_is_not_kept)
 {
-    (void)state;
     stock_handover_open(&handover);
     for (int i = 0; i < TOO_MANY; i++) {
         assert_true(stock_handover_is_open(&handover));
@@ -183,16 +177,4 @@ static void more_than_can_be_written_is_not_kept(void **state)
     assert_int_equal(part.count, COUNT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(nothing_is_kept_before_it_is_open, start, stop),
-        cmocka_unit_test_setup_teardown(what_was_accepted_is_taken_as_claims, start, stop),
-        cmocka_unit_test_setup_teardown(entries_are_taken_whole, start, stop),
-        cmocka_unit_test_setup_teardown(what_is_not_handed_over_is_kept, start, stop),
-        cmocka_unit_test_setup_teardown(what_is_undecided_is_kept, start, stop),
-        cmocka_unit_test_setup_teardown(more_than_can_be_written_is_not_kept, start, stop),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
-}
+TEST_EACH(start, stop)

@@ -60,9 +60,8 @@ static int count(void)
     return sum;
 }
 
-static void what_is_kept_is_found_once(void **state)
+TEST(what_is_kept_is_found_once)
 {
-    (void)state;
     assert_int_equal(count(), 0);
     add(UINT64_C(0xabcdef012345), 3);
     add(UINT64_C(0xabcdef012345), 3);
@@ -85,9 +84,8 @@ static void what_is_kept_is_found_once(void **state)
 }
 
 /* Pages of a slot that many share, and of others. */
-static void each_is_on_one_page(void **state)
+TEST(each_is_on_one_page)
 {
-    (void)state;
     for (uint64_t i = 0; i < 30; i++)
         add(5 + i * KEPT_SLOTS, 1);
     for (uint64_t i = 0; i < 10; i++)
@@ -96,20 +94,18 @@ static void each_is_on_one_page(void **state)
         assert_int_equal(count(), 40);
 }
 
-static void what_comes_during_a_search_waits_for_the_next(void **state)
+TEST(what_comes_during_a_search_waits_for_the_next)
 {
     int slot = 0;
 
-    (void)state;
     int64_t before_us = clock_mono_us();
     add(1, 1);
     assert_int_equal(stock_kept_page(&kept, before_us, &slot, page, PAGE), 0);
     assert_int_equal(count(), 1);
 }
 
-static void it_does_not_grow_without_end(void **state)
+TEST(it_does_not_grow_without_end)
 {
-    (void)state;
     for (uint64_t i = 0; i < 2000; i++)
         add(i, MANY);
     assert_true(kept.full);
@@ -125,14 +121,4 @@ static void it_does_not_grow_without_end(void **state)
     assert_int_equal(count(), 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_kept_is_found_once, start, stop),
-        cmocka_unit_test_setup_teardown(each_is_on_one_page, start, stop),
-        cmocka_unit_test_setup_teardown(what_comes_during_a_search_waits_for_the_next, start, stop),
-        cmocka_unit_test_setup_teardown(it_does_not_grow_without_end, start, stop),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
-}
+TEST_EACH(start, stop)

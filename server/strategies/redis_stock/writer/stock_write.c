@@ -134,12 +134,15 @@ static bool write_all(struct stock_link *link, struct claim *claims, int count, 
         decide_add(&decision, &order->id, order->product_id, order->user_id, order->quantity);
     }
     bool done = decide_many(&decision);
+    bool proven = pg_prove(link->pg, link->until_us) == PG_OK;
     for (int i = 0; i < count; i++)
         if (decision.orders[i].state != DECIDE_DECIDED)
             claims[i].fate = fates[decision.orders[i].state];
+        else if (!proven)
+            claims[i].fate = CLAIM_OPEN;
     if (decision.troubles > 0)
         log_warn("redis-stock: %s", decision.trouble.text);
-    return done;
+    return done && proven;
 }
 
 bool stock_write(struct stock_link *link, struct claim *claims, int count, bool fresh)

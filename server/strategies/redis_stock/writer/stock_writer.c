@@ -38,6 +38,7 @@
  *   undecided order is read for /metrics.
  * - PostgreSQL refuses what a mirror had allowed: the mirror is unloaded.
  * - Redis has lost what was accepted: stock_lost.h.
+ * - Another database has the stock Redis: nothing is read or written (stock_lease.h).
  * - The process dies between COMMIT and acknowledgement: the next writer reads the entries again
  * and finds their orders decided.
  * - The server stops: what is there is written, for 3 s at most; the rest stays in the stream.
@@ -306,8 +307,10 @@ static bool read_and_write(struct writer *at, enum stock_source source, bool *mo
         return n == 0;
     }
     FAILPOINT("stock-writer-read");
-    while (stock_stream_next(at->stream, &part))
+    while (stock_stream_next(at->stream, &part)) {
+        stock_lease_keep(&at->stock->lease);
         done &= write_part(at, &part);
+    }
     conclude(at, done);
     return true;
 }
@@ -419,6 +422,8 @@ static bool write_handed(struct writer *at, int64_t until_us)
         return false;
     }
     FAILPOINT("stock-writer-read");
+    stock_lease_keep(&at->stock->lease);
+    cost_charge(at->services, at->stock->strategy, COST_OTHER, 0); /* so far: no order's */
     conclude(at, write_part(at, &part));
     return true;
 }
@@ -495,6 +500,7 @@ static int64_t wait_until(const struct writer *at)
 /* One turn. False: nothing can be done now. */
 static bool turn(struct writer *at)
 {
+    stock_lease_keep(&at->stock->lease);
     if (!connect_stores(at)) {
         watch(at);
         return false;
@@ -531,6 +537,7 @@ static void *writer_main(void *argument)
             catch_up(at);
     }
     stock_stream_leave(at->stream, &at->link);
+    stock_lease_give_back(&at->stock->lease);
     return NULL;
 }
 

@@ -4,7 +4,7 @@
  * kept, BROKEN and INVALID. A file that is no such ledger is refused, and nothing is written then.
  */
 #include "base/clock.h"
-#include "harness/shop/shop_bed.h"
+#include "harness/shop/own_shop.h"
 #include "lib/t.h"
 
 #include <signal.h>
@@ -29,7 +29,7 @@ static struct text read_file(const char *name)
     enum { MOST = 1 << 20 };
     struct text text = {.bytes = malloc(MOST + 1)};
     assert_non_null(text.bytes);
-    FILE *from = t_open(shop_bed_path(name));
+    FILE *from = t_open(own_shop_path(name));
     text.length = fread(text.bytes, 1, MOST, from);
     fclose(from);
     text.bytes[text.length] = '\0';
@@ -39,20 +39,20 @@ static struct text read_file(const char *name)
 
 static bool is_there(const char *name)
 {
-    return access(shop_bed_path(name), F_OK) == 0;
+    return access(own_shop_path(name), F_OK) == 0;
 }
 
 static void take_away(const char *name)
 {
-    assert_int_equal(unlink(shop_bed_path(name)), 0);
+    assert_int_equal(unlink(own_shop_path(name)), 0);
 }
 
 static int judge(const char *ledger, const char *arguments)
 {
     char all[900];
-    snprintf(all, sizeof all, "shop %s/shop.yaml --judge %s/%s %s", bed->folder, bed->folder,
-             ledger, arguments);
-    return bed_run(bed, all);
+    snprintf(all, sizeof all, "shop %s/shop.yaml --judge %s/%s %s", program->folder,
+             program->folder, ledger, arguments);
+    return program_run(all);
 }
 
 /* A file that a run has left is taken away, and is then the same again. */
@@ -69,28 +69,28 @@ static void close_shop(void)
 {
     struct error error = {.text = ""};
     char sql[120];
-    if (!instance_stop_all(bed->servers, bed->count, &error))
+    if (!instance_stop_all(program->servers, program->count, &error))
         fail_msg("%s", error.text);
-    bed->count = 0;
+    program->count = 0;
     snprintf(sql, sizeof sql, "UPDATE seckill.product SET stock = 5 WHERE id = %d",
-             SHOP_BED_PRODUCT);
-    own_bed_sql(NULL, sql);
+             OWN_SHOP_PRODUCT);
+    program_sql(NULL, sql);
 }
 
 /* Judged when it is made and, when its shop is gone, once more. */
 static void is_judged_twice(const char *arguments, int status, const char *verdict)
 {
-    assert_int_equal(shop_bed_run(arguments), status);
-    own_bed_says(verdict);
+    assert_int_equal(own_shop_run(arguments), status);
+    program_says(verdict);
     struct text results = read_file("results.json"), page = read_file("report.html");
     struct text ledger = read_file("ledger.jsonl");
     take_away("results.json");
     take_away("report.html");
-    if (bed->count)
+    if (program->count)
         close_shop();
     assert_int_equal(judge("ledger.jsonl", arguments), status);
-    own_bed_says("/ledger.jsonl; nothing was sent.\n");
-    own_bed_says(verdict);
+    program_says("/ledger.jsonl; nothing was sent.\n");
+    program_says(verdict);
     expect_same("results.json", &results);
     expect_same("report.html", &page);
     expect_same("ledger.jsonl", &ledger);
@@ -99,45 +99,45 @@ static void is_judged_twice(const char *arguments, int status, const char *verdi
 static void what_was_kept_is_kept(void **state)
 {
     (void)state;
-    shop_bed_write(SHOP_BED_AUDIT);
+    own_shop_write(OWN_SHOP_AUDIT);
     is_judged_twice("--fail-if orders<80,committed<20,p99>1000s,orders>1000000/s", 0, "\nkept: ");
 }
 
 static void what_was_broken_is_broken(void **state)
 {
     (void)state;
-    shop_bed_write(BROKEN_AUDIT);
+    own_shop_write(BROKEN_AUDIT);
     is_judged_twice("", 1, "\nBROKEN: ");
-    own_bed_says("40 units in 20 orders, 20 were on sale: 20 too many");
+    program_says("40 units in 20 orders, 20 were on sale: 20 too many");
 }
 
 /* Nobody answers: nothing was sold, and that is no pass the second time either. */
 static void what_proved_nothing_proves_nothing(void **state)
 {
     (void)state;
-    shop_bed_write("");
+    own_shop_write("");
     is_judged_twice("", 2, "\nINVALID: ");
-    own_bed_says("80 requests went wrong, the first: http://127.0.0.1:1/orders");
+    program_says("80 requests went wrong, the first: http://127.0.0.1:1/orders");
 }
 
 static void a_pipeline_has_its_files(void **state)
 {
     char arguments[200];
     (void)state;
-    shop_bed_write(SHOP_BED_AUDIT);
-    assert_int_equal(shop_bed_run(""), 0);
+    own_shop_write(OWN_SHOP_AUDIT);
+    assert_int_equal(own_shop_run(""), 0);
     snprintf(arguments, sizeof arguments, "--fail-if committed<21 --junit %s/junit.xml",
-             bed->folder);
+             program->folder);
     assert_int_equal(judge("ledger.jsonl", arguments), 1);
-    own_bed_says("Thresholds (--fail-if)\n  committed<21: 20 orders, 1 orders less\n");
-    own_bed_file_says("junit.xml", "<testcase classname=\"our shop\" name=\"never_oversold\"");
-    own_bed_file_says("junit.xml", "failures=\"1\" errors=\"0\"");
+    program_says("Thresholds (--fail-if)\n  committed<21: 20 orders, 1 orders less\n");
+    program_file_says("junit.xml", "<testcase classname=\"our shop\" name=\"never_oversold\"");
+    program_file_says("junit.xml", "failures=\"1\" errors=\"0\"");
 }
 
 static void is_refused(const char *ledger, const char *why)
 {
     assert_int_equal(judge(ledger, ""), 2);
-    own_bed_says(why);
+    program_says(why);
     assert_false(is_there("results.json"));
     assert_false(is_there("report.html"));
 }
@@ -149,13 +149,13 @@ static void a_run_that_was_ended_has_no_verdict(void **state)
     char arguments[300], line[4096];
     bool sells = false;
     (void)state;
-    shop_bed_write("");
+    own_shop_write("");
     snprintf(arguments, sizeof arguments, "shop %s/shop.yaml --rate 50 --duration 3600s",
-             bed->folder);
-    bed_start(bed, arguments, &shop);
+             program->folder);
+    program_start(arguments, &shop);
     for (int64_t until_us = clock_mono_us() + t_patience_us(); !sells;) {
         assert_true(clock_mono_us() < until_us);
-        FILE *from = fopen(shop_bed_path("ledger.jsonl"), "re");
+        FILE *from = fopen(own_shop_path("ledger.jsonl"), "re");
         while (from && fgets(line, sizeof line, from))
             sells = sells || strstr(line, "\"is\":");
         if (from)
@@ -163,8 +163,8 @@ static void a_run_that_was_ended_has_no_verdict(void **state)
         clock_sleep_until(clock_mono_us() + 10000);
     }
     kill(shop.pid, SIGINT);
-    assert_int_equal(bed_finish(bed, &shop), 2);
-    own_bed_says("interrupted");
+    assert_int_equal(program_finish(&shop), 2);
+    program_says("interrupted");
     is_refused("ledger.jsonl", "/ledger.jsonl: it was cut off: the run did not come to its end");
 }
 
@@ -173,22 +173,22 @@ static void what_is_no_ledger_of_this_sale_is_refused(void **state)
     static const char record[] = "{\"ledger\":1,\"seed\":7}\n{\"done\":true}\n";
     char *at;
     (void)state;
-    shop_bed_write("");
-    assert_int_equal(shop_bed_run(""), 2);
+    own_shop_write("");
+    assert_int_equal(own_shop_run(""), 2);
     struct text ledger = read_file("ledger.jsonl");
     take_away("results.json");
     take_away("report.html");
     is_refused("nothing.jsonl", "/nothing.jsonl: No such file or directory");
     is_refused("shop.yaml", "/shop.yaml: line 1: no JSON object");
-    t_write(shop_bed_path("record.jsonl"), record);
+    t_write(own_shop_path("record.jsonl"), record);
     is_refused("record.jsonl", "line 1: a ledger of `record`: seckill-loadtest check judges it");
     at = strstr(ledger.bytes, "{\"op\":1,");
     assert_non_null(at);
     *at = '<';
-    t_write(shop_bed_path("damaged.jsonl"), ledger.bytes);
+    t_write(own_shop_path("damaged.jsonl"), ledger.bytes);
     is_refused("damaged.jsonl", "/damaged.jsonl: line ");
     free(ledger.bytes);
-    shop_bed_write("  stock: {sql: 'SELECT 1'}\n");
+    own_shop_write("  stock: {sql: 'SELECT 1'}\n");
     is_refused("ledger.jsonl",
                "it has no audit.stock, which is asked for there; a ledger is judged "
                "with the target file that it was made with");
@@ -198,15 +198,15 @@ static void check_says_what_to_use(void **state)
 {
     char arguments[200];
     (void)state;
-    shop_bed_write("");
-    assert_int_equal(shop_bed_run(""), 2);
-    snprintf(arguments, sizeof arguments, "check %s/ledger.jsonl", bed->folder);
-    assert_int_equal(bed_run(bed, arguments), 2);
-    own_bed_says("line 1: a shop's ledger: seckill-loadtest shop TARGET.yaml --judge judges it");
+    own_shop_write("");
+    assert_int_equal(own_shop_run(""), 2);
+    snprintf(arguments, sizeof arguments, "check %s/ledger.jsonl", program->folder);
+    assert_int_equal(program_run(arguments), 2);
+    program_says("line 1: a shop's ledger: seckill-loadtest shop TARGET.yaml --judge judges it");
 }
 
-#define ONE(name)   cmocka_unit_test_setup_teardown(name, own_bed_one, own_bed_end)
-#define ALONE(name) cmocka_unit_test_setup_teardown(name, own_bed_alone, own_bed_end)
+#define ONE(name)   cmocka_unit_test_setup_teardown(name, program_one, program_end)
+#define ALONE(name) cmocka_unit_test_setup_teardown(name, program_alone, program_end)
 
 int main(void)
 {

@@ -1,8 +1,9 @@
-/* A shop's ledger: what is written is read; what is cut off, damaged, or of another kind is refused
- * with its line. */
+/* A shop's ledger: what is written is read, and so is format 2 of an earlier version; what is cut
+ * off, damaged, or of another kind is refused with its line. */
 #include "lib/t.h"
 
-#include "loadtest/shop/load/shop_ledger_read.h"
+#include "loadtest/ledger/ledger_read.h"
+#include "loadtest/ledger/ledger_write.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@
 #define DONE   "{\"done\":true,\"at_us\":20}\n"
 #define WHOLE  HEAD BEGUN ENDED SENT LEFT ORDERS ROW DONE
 
-static struct shop_record record;
+static struct ledger record;
 static struct error error;
 
 static bool read_bytes(const char *text, size_t length)
@@ -31,9 +32,9 @@ static bool read_bytes(const char *text, size_t length)
     memcpy(copy, text, length);
     FILE *from = fmemopen(copy, length, "r");
     assert_non_null(from);
-    shop_record_fini(&record);
+    ledger_fini(&record);
     error.text[0] = '\0';
-    bool good = shop_ledger_read(&record, from, &error);
+    bool good = ledger_read(&record, from, LEDGER_OF_SHOP, &error);
     fclose(from);
     free(copy);
     return good;
@@ -52,8 +53,8 @@ static void refuses(const char *text, const char *why)
     if (strcmp(error.text, why) != 0)
         fail_msg("'%s' is not '%s'", error.text, why);
     assert_null(record.shop);
-    assert_null(record.history.items);
-    assert_null(record.books.rows);
+    assert_null(record.ops);
+    assert_null(record.books.orders);
 }
 
 /* A purchase that became sold, one that was never asked, a repeat that is refused, and the books.
@@ -62,35 +63,42 @@ static void write_all(const char *path)
 {
     static char name[] = "Laden \"7\"", user[] = "Li \xe6\x9d\x8e", key[] = "k1", order[] = "o-1";
     static char empty[] = "";
-    const struct target target = {.name = name, .product = 7, .stock = 5, .limit = 2};
-    const struct shop_load load = {32, 500, 9};
-    const struct send_result sent = {1000,  9000, 2,
-                                     20000, 1,    "step 1 was answered with status 500"};
-    struct json_lines *to = shop_ledger_create(path, &target, &load, &error);
+    struct ledger_product product = {.id = 7, .stock = 5, .limit = 2};
+    struct row_order rows[] = {{.id = order, .user = user, .quantity = 1},
+                               {.user = empty, .quantity = 3}};
+    const struct ledger ledger = {
+        .seed = 9,
+        .shop = name,
+        .load = {32, 500, 1000, 9000, 20000, 2, 1, "step 1 was answered with status 500"},
+        .books =
+            {.has_left = true, .left = -4, .has_orders = true, .orders = rows, .orders_count = 2},
+        .products = &product,
+        .products_count = 1};
+    struct json_lines *to = ledger_create(path, &ledger, "shop.yaml", &error);
     assert_non_null(to);
-    struct shop_purchase sold = {.user = user, .key = key, .due_us = 1000};
-    struct shop_purchase failed = {.user = empty, .due_us = 1100};
-    struct shop_purchase again = {.user = user, .key = key, .repeat = true, .due_us = 1200};
-    shop_ledger_begin(to, 0, &sold);
-    shop_ledger_begin(to, 1, &failed);
-    shop_ledger_end(to, 1, &failed);
-    shop_ledger_begin(to, 2, &again);
-    again.asked = sold.asked = true;
+    struct ledger_op sold = {.number = 1, .user = user, .key = key, .due_us = 1000};
+    struct ledger_op failed = {
+        .number = 2, .user = empty, .due_us = 1100, .end_us = LEDGER_NEVER, .unasked = true};
+    struct ledger_op again = {
+        .number = 3, .user = user, .key = key, .repeat = true, .due_us = 1200};
+    ledger_write_begin(to, &sold);
+    ledger_write_begin(to, &failed);
+    ledger_op_means(&failed, SHOP_UNKNOWN);
+    ledger_write_end(to, &failed);
+    ledger_write_begin(to, &again);
     again.start_us = sold.start_us = 1300;
     again.end_us = sold.end_us = 1400;
-    again.first = again.last = SHOP_REFUSED;
+    ledger_op_means(&again, SHOP_REFUSED);
     again.status = 409;
-    shop_ledger_end(to, 2, &again);
-    sold.first = SHOP_ACCEPTED;
+    ledger_write_end(to, &again);
+    ledger_op_means(&sold, SHOP_ACCEPTED);
     sold.last = SHOP_SOLD;
     sold.status = 202;
     sold.order = order;
-    shop_ledger_end(to, 0, &sold);
-    shop_ledger_sent(to, &sent);
-    struct shop_row rows[] = {{order, user, 1}, {NULL, empty, 3}};
-    const struct shop_books books = {
-        .has_left = true, .left = -4, .has_rows = true, .rows = rows, .count = 2};
-    shop_ledger_books(to, &books);
+    ledger_write_end(to, &sold);
+    ledger_write_load(to, &ledger.load);
+    ledger_write_books(to, &ledger.books);
+    ledger_write_done(to, 9999);
     assert_true(json_lines_close(to, &error));
 }
 
@@ -101,15 +109,15 @@ static void what_a_step_ended_is_read(void **state)
     takes(HEAD BEGUN
           "{\"op\":0,\"asked\":false,\"end_us\":9,\"status\":200,\"is\":\"refused\"}\n" SENT LEFT
               ORDERS ROW DONE);
-    const struct shop_purchase *one = &record.history.items[0];
-    assert_false(one->asked);
+    const struct ledger_op *one = &record.ops[0];
+    assert_true(one->unasked);
     assert_int_equal(one->first, SHOP_REFUSED);
     assert_int_equal(one->last, SHOP_REFUSED);
     assert_int_equal(one->status, 200);
-    assert_int_equal(one->start_us, 0);
+    assert_int_equal(one->start_us, 5);
     assert_int_equal(one->end_us, 9);
-    assert_int_equal(record.sent.answered, 1);
-    shop_record_fini(&record);
+    assert_int_equal(record.load.answered, 1);
+    ledger_fini(&record);
 }
 
 static void what_is_written_is_read(void **state)
@@ -120,31 +128,31 @@ static void what_is_written_is_read(void **state)
     assert_true(fd >= 0);
     close(fd);
     write_all(path);
-    shop_record_fini(&record);
-    bool good = shop_ledger_read_file(&record, path, &error);
+    ledger_fini(&record);
+    bool good = ledger_read_file(&record, path, LEDGER_OF_SHOP, &error);
     unlink(path);
     if (!good)
         fail_msg("%s", error.text);
     assert_string_equal(record.shop, "Laden \"7\"");
-    assert_int_equal(record.product, 7);
-    assert_int_equal(record.stock, 5);
-    assert_int_equal(record.limit, 2);
+    assert_int_equal(record.products[0].id, 7);
+    assert_int_equal(record.products[0].stock, 5);
+    assert_int_equal(record.products[0].limit, 2);
     assert_int_equal(record.load.connections, 32);
     assert_int_equal(record.load.rate_per_s, 500);
-    assert_int_equal(record.load.seed, 9);
-    assert_int_equal(record.sent.began_us, 1000);
-    assert_int_equal(record.sent.ended_us, 9000);
-    assert_int_equal(record.sent.late_us, 20000);
-    assert_int_equal(record.sent.answered, 2);
-    assert_int_equal(record.sent.failures, 1);
-    assert_string_equal(record.sent.first_failure, "step 1 was answered with status 500");
+    assert_int_equal(record.seed, 9);
+    assert_int_equal(record.load.began_us, 1000);
+    assert_int_equal(record.load.ended_us, 9000);
+    assert_int_equal(record.load.late_us, 20000);
+    assert_int_equal(record.load.answered, 2);
+    assert_int_equal(record.load.failures, 1);
+    assert_string_equal(record.load.first_failure, "step 1 was answered with status 500");
 
-    assert_int_equal(record.history.count, 3);
-    const struct shop_purchase *one = &record.history.items[0];
+    assert_int_equal(record.ops_count, 3);
+    const struct ledger_op *one = &record.ops[0];
     assert_string_equal(one->user, "Li \xe6\x9d\x8e");
     assert_string_equal(one->key, "k1");
     assert_string_equal(one->order, "o-1");
-    assert_true(one->asked && !one->repeat);
+    assert_true(!one->unasked && !one->repeat);
     assert_int_equal(one->due_us, 1000);
     assert_int_equal(one->start_us, 1300);
     assert_int_equal(one->end_us, 1400);
@@ -152,10 +160,10 @@ static void what_is_written_is_read(void **state)
     assert_int_equal(one->first, SHOP_ACCEPTED);
     assert_int_equal(one->last, SHOP_SOLD);
     one++;
-    assert_string_equal(one->user, "");
+    assert_null(one->user);
     assert_null(one->key);
-    assert_false(one->asked);
-    assert_int_equal(one->end_us, 0);
+    assert_true(one->unasked);
+    assert_int_equal(one->end_us, LEDGER_NEVER);
     assert_int_equal(one->status, 0);
     assert_int_equal(one->last, SHOP_UNKNOWN);
     one++;
@@ -163,13 +171,13 @@ static void what_is_written_is_read(void **state)
     assert_null(one->order);
     assert_int_equal(one->last, SHOP_REFUSED);
 
-    assert_true(record.books.has_left && record.books.has_rows);
+    assert_true(record.books.has_left && record.books.has_orders);
     assert_int_equal(record.books.left, -4);
-    assert_int_equal(record.books.count, 2);
-    assert_string_equal(record.books.rows[0].id, "o-1");
-    assert_null(record.books.rows[1].id);
-    assert_string_equal(record.books.rows[1].user, "");
-    assert_int_equal(record.books.rows[1].units, 3);
+    assert_int_equal(record.books.orders_count, 2);
+    assert_string_equal(record.books.orders[0].id, "o-1");
+    assert_null(record.books.orders[1].id);
+    assert_string_equal(record.books.orders[1].user, "");
+    assert_int_equal(record.books.orders[1].quantity, 3);
 }
 
 /* A run may be killed at any byte; what it had written by then has no verdict. */
@@ -198,18 +206,23 @@ static void what_is_of_another_kind_is_refused(void **state)
     refuses("{\"shop_ledger\":2", "line 1: no JSON object");
     refuses("{\"ledger\":1,\"seed\":7}\n",
             "line 1: a ledger of `record`: seckill-loadtest check judges it");
-    refuses("{\"verdict\":\"kept\"}\n", "line 1: no ledger of a shop");
-    refuses(BEGUN, "line 1: no ledger of a shop");
+    refuses("{\"verdict\":\"kept\"}\n", "line 1: no ledger: \"ledger\" is missing");
+    refuses(BEGUN, "line 1: no ledger: \"ledger\" is missing");
     refuses("{\"shop_ledger\":\"2\"}\n", "line 1: \"shop_ledger\" is no integer");
     refuses("{\"shop_ledger\":1,\"shop\":\"ours\",\"product\":7,\"stock\":2,\"limit\":1}\n" DONE,
             "line 1: format 1, of an earlier version, which did not note all that a verdict needs: "
             "run the sale again");
-    refuses("{\"shop_ledger\":3}\n", "line 1: format 3, and this program reads 2");
-    assert_false(shop_ledger_read_file(&record, "/nowhere/ledger.jsonl", &error));
+    refuses("{\"ledger\":4}\n", "line 1: format 4, which this program does not know: it writes 3");
+    refuses("{\"ledger\":3,\"shop\":\"ours\",\"connections\":1,\"rate_per_s\":0,\"seed\":1}\n" SENT
+                DONE,
+            "line 3: the end, and the product is missing");
+    refuses("{\"shop_ledger\":3}\n",
+            "line 1: format 3, which this program does not know: it writes 3");
+    assert_false(ledger_read_file(&record, "/nowhere/ledger.jsonl", LEDGER_OF_SHOP, &error));
     assert_string_equal(error.text, "/nowhere/ledger.jsonl: No such file or directory");
-    assert_false(shop_ledger_read_file(&record, "/", &error));
+    assert_false(ledger_read_file(&record, "/", LEDGER_OF_SHOP, &error));
     assert_string_equal(error.text, "/: Is a directory");
-    assert_false(shop_ledger_read_file(&record, "/dev/null", &error));
+    assert_false(ledger_read_file(&record, "/dev/null", LEDGER_OF_SHOP, &error));
     assert_string_equal(error.text, "/dev/null: it is empty");
 }
 
@@ -219,7 +232,7 @@ static const struct {
     {HEAD "{\"op\":0\n" DONE, "line 2: no JSON object"},
     {HEAD "{\"op\":0,\"op\":0}\n", "line 2: no JSON object"},
     {HEAD "{\"weather\":\"fine\"}\n", "line 2: no line of a ledger"},
-    {HEAD HEAD, "line 2: no line of a ledger"},
+    {HEAD HEAD, "line 2: a second ledger begins"},
     {HEAD "{\"done\":false}\n", "line 2: no line of a ledger"},
     {HEAD "{\"op\":-1}\n", "line 2: \"op\" is missing or too small"},
     {HEAD "{\"op\":1,\"due_us\":4}\n", "line 2: op 1 begins where op 0 should"},
@@ -286,7 +299,7 @@ static const struct {
      "line 4: \"row\" is no order's id, user and units"},
     {HEAD SENT ORDERS "{\"row\":[\"o\",\"ann\",1000000001]}\n",
      "line 4: \"row\" is no order's id, user and units"},
-    {HEAD BEGUN SENT DONE, "line 4: the end, and op 0 has none"},
+    {HEAD BEGUN SENT DONE, "line 4: the end, and 1 purchases have none"},
     {HEAD DONE, "line 2: the end, and the load has none"},
     {HEAD SENT ORDERS DONE, "line 4: the end, and there are 0 of 1 orders"},
     {WHOLE DONE, "line 9: it stands behind the end"},
@@ -321,11 +334,11 @@ static void books_are_told_from_none(void **state)
 {
     (void)state;
     takes(HEAD SENT DONE);
-    assert_false(record.books.has_left || record.books.has_rows);
+    assert_false(record.books.has_left || record.books.has_orders);
     takes(HEAD SENT LEFT DONE);
-    assert_true(record.books.has_left && !record.books.has_rows);
+    assert_true(record.books.has_left && !record.books.has_orders);
     takes(HEAD SENT "{\"orders\":0}\n" DONE);
-    assert_true(record.books.has_rows && record.books.count == 0);
+    assert_true(record.books.has_orders && record.books.orders_count == 0);
 }
 
 static void a_line_may_have_8_mib(void **state)
@@ -355,7 +368,7 @@ static void a_line_may_have_8_mib(void **state)
 static int end(void **state)
 {
     (void)state;
-    shop_record_fini(&record);
+    ledger_fini(&record);
     return 0;
 }
 

@@ -192,6 +192,11 @@ static const struct mistake mistakes[] = {
     {"", "before:\n  - {path: /a, take: {token: /a~2}}\n",
      "shop:6: before[0].take.token: \"/a~2\" is no JSON pointer: /id, or /data/0/id for what is "
      "further in"},
+    {"", "before:\n  - {path: /a, take: {token: {head: X}}}\n",
+     "shop:6: before[0].take.token: a map, and one of these is wanted: /a/pointer, {header: "
+     "X-Name}, {cookie: name}"},
+    {"", "before:\n  - {path: /a, take: {token: {cookie: a b}}}\n",
+     "shop:6: before[0].take.token.cookie: no name of a cookie: letters, digits and '-'"},
     {"", "before:\n  - {path: /a, take: {user: /id}}\n",
      "shop:6: before[0].take.user: {user} is known already: take another name"},
     {"", "before:\n  - {path: /a, take: {9x: /id}}\n",

@@ -112,7 +112,7 @@ static void steps_take_what_those_behind_them_send(void **state)
     assert_int_equal(login->expect, 204);
     assert_int_equal(login->take_count, 1);
     assert_string_equal(login->takes[0].name, "token");
-    assert_string_equal(login->takes[0].value, "/data/token");
+    assert_string_equal(login->takes[0].at, "/data/token");
     assert_false(login->closes || login->chunked);
     assert_string_equal(other->method, "GET");
     assert_string_equal(other->url, "https://ids.test/a?u={user}");
@@ -206,8 +206,8 @@ static void the_books_are_read_by_sql_or_a_command(void **state)
     assert_int_equal(target.quiet.within_us, 5000000);
     assert_string_equal(target.stock_left.sql, "SELECT 1");
     assert_string_equal(target.orders.command, "awk '{print}'\n");
-    for (size_t i = 0; i < SHOP_CLAIMS; i++)
-        assert_int_equal(target.claims[i], i == SHOP_NEVER_OVERSOLD || i == SHOP_ONE_A_KEY);
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
+        assert_int_equal(target.claims[i], i == FINDING_OVERSOLD || i == FINDING_DUPLICATE);
 }
 
 static struct target read_text(const char *text)
@@ -234,8 +234,8 @@ static void what_is_not_given_has_a_default(void **state)
     assert_int_equal(plain.user_to, 100000);
     assert_null(plain.poll.method);
     assert_false(plain.orders.sql || plain.orders.command || plain.database);
-    for (size_t i = 0; i < SHOP_CLAIMS; i++)
-        assert_true(plain.claims[i]);
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
+        assert_int_equal(plain.claims[i], *claim_name((enum finding_kind)i) != 0);
     target_fini(&plain);
     target_fini(&plain);
 }

@@ -33,7 +33,7 @@ static int begin(void **state)
 static size_t buy(const char *answer)
 {
     size_t count = wire_shop_buy(LISTENER_ANSWERS, answer, 2);
-    assert_int_equal(wire.sale.history.count, 2);
+    assert_int_equal(wire.sale.ledger.ops_count, 2);
     return count;
 }
 
@@ -42,17 +42,17 @@ static void expect_ended(const char *answer, enum shop_meaning meaning, int stat
 {
     assert_int_equal(buy(answer), 2);
     assert_null(strstr(wire.heard, "/buy"));
-    for (size_t i = 0; i < wire.sale.history.count; i++) {
-        const struct shop_purchase *one = &wire.sale.history.items[i];
-        assert_false(one->asked);
+    for (size_t i = 0; i < wire.sale.ledger.ops_count; i++) {
+        const struct ledger_op *one = &wire.sale.ledger.ops[i];
+        assert_true(one->unasked);
         assert_int_equal(one->first, meaning);
         assert_int_equal(one->last, meaning);
         assert_int_equal(one->status, status);
         assert_true(one->end_us >= one->due_us);
         assert_null(one->order);
     }
-    assert_int_equal(wire.sale.sent.failures, 0);
-    assert_int_equal(wire.sale.sent.answered, 2);
+    assert_int_equal(wire.sale.ledger.load.failures, 0);
+    assert_int_equal(wire.sale.ledger.load.answered, 2);
 }
 
 static void a_no_with_200_ends_the_purchase(void **state)
@@ -84,8 +84,8 @@ static void without_an_outcome_200_is_a_yes(void **state)
     login.rules = NULL;
     login.rule_count = 0;
     assert_int_equal(buy(no), 4);
-    assert_true(wire.sale.history.items[0].asked);
-    assert_int_equal(wire.sale.history.items[0].last, SHOP_SOLD);
+    assert_false(wire.sale.ledger.ops[0].unasked);
+    assert_int_equal(wire.sale.ledger.ops[0].last, SHOP_SOLD);
 }
 
 static void what_no_line_matches_is_looked_at_by_its_status(void **state)
@@ -94,13 +94,34 @@ static void what_no_line_matches_is_looked_at_by_its_status(void **state)
     assert_int_equal(buy(yes), 4);
     assert_non_null(strstr(wire.heard, "POST /login"));
     assert_non_null(strstr(wire.heard, "POST /buy"));
-    assert_int_equal(wire.sale.history.items[1].last, SHOP_SOLD);
+    assert_int_equal(wire.sale.ledger.ops[1].last, SHOP_SOLD);
     assert_int_equal(buy(wrong), 2);
-    assert_false(wire.sale.history.items[0].asked);
-    assert_int_equal(wire.sale.history.items[0].last, SHOP_UNKNOWN);
-    assert_int_equal(wire.sale.history.items[0].end_us, 0);
-    assert_int_equal(wire.sale.sent.failures, 2);
-    assert_non_null(strstr(wire.sale.sent.first_failure, "was answered with status 500"));
+    assert_true(wire.sale.ledger.ops[0].unasked);
+    assert_int_equal(wire.sale.ledger.ops[0].last, SHOP_UNKNOWN);
+    assert_int_equal(wire.sale.ledger.ops[0].end_us, LEDGER_NEVER);
+    assert_int_equal(wire.sale.ledger.load.failures, 2);
+    assert_non_null(strstr(wire.sale.ledger.load.first_failure, "was answered with status 500"));
+}
+
+/* A nonce in a header, and a cookie that the purchase says again in a header of its own. */
+static void headers_and_cookies_go_into_the_next_request(void **state)
+{
+    (void)state;
+    static const char answer[] = "HTTP/1.1 200 OK\r\nX-Nonce: n-71\r\nSet-Cookie: other=1\r\n"
+                                 "Set-Cookie: csrf=c-72; Path=/; HttpOnly\r\n"
+                                 "Content-Length: 2\r\n\r\n{}";
+    static struct shop_take takes[] = {{"nonce", SHOP_HEADER, "x-nonce"},
+                                       {"csrf", SHOP_COOKIE, "csrf"}};
+    static struct shop_pair headers[] = {{"X-Both", "{nonce} {csrf}"}};
+    login.takes = takes;
+    login.take_count = 2;
+    wire.target.purchase.headers = headers;
+    wire.target.purchase.header_count = 1;
+    assert_int_equal(buy(answer), 4);
+    assert_non_null(strstr(wire.heard, "\r\nX-Both: n-71 c-72\r\n"));
+    assert_int_equal(buy(yes), 2);
+    assert_non_null(
+        strstr(wire.sale.ledger.load.first_failure, "its answer has nothing at x-nonce"));
 }
 
 /* A request that was never sent is not sent again. */
@@ -131,6 +152,7 @@ int main(void)
         CASE(the_first_line_counts),
         CASE(without_an_outcome_200_is_a_yes),
         CASE(what_no_line_matches_is_looked_at_by_its_status),
+        CASE(headers_and_cookies_go_into_the_next_request),
         CASE(what_a_step_ended_has_no_repeat),
         CASE(the_ledger_says_that_it_was_not_sent),
     };

@@ -3,7 +3,7 @@
  * open, once its certificate is vouched for; and what is said of one that is not, of one that is
  * made out to another host, and of a --ca-file that can vouch for nobody.
  */
-#include "harness/shop/shop_bed.h"
+#include "harness/shop/own_shop.h"
 #include "harness/shop/wire/tls_front.h"
 #include "lib/net/certificates.h"
 #include "lib/t.h"
@@ -18,22 +18,22 @@ static int judge(const char *host, const char *vouching, const char *arguments)
 {
     char server[100], all[700], option[200] = "";
     snprintf(server, sizeof server, "https://%s:%d", host, port);
-    shop_bed_write_at(server, SHOP_BED_AUDIT);
+    own_shop_write_at(server, OWN_SHOP_AUDIT);
     if (vouching)
-        snprintf(option, sizeof option, "--ca-file %s/%s", bed->folder, vouching);
-    snprintf(all, sizeof all, "shop %s/shop.yaml --timeout 300s %s %s", bed->folder, option,
+        snprintf(option, sizeof option, "--ca-file %s/%s", program->folder, vouching);
+    snprintf(all, sizeof all, "shop %s/shop.yaml --timeout 300s %s %s", program->folder, option,
              arguments);
-    return bed_run(bed, all);
+    return program_run(all);
 }
 
 static void expect_kept(int status)
 {
     if (status != 0)
-        fail_msg("exit status %d: %s", status, bed->output);
-    own_bed_says("\nkept: ");
-    if (strstr(bed->output, "went wrong"))
-        fail_msg("a request went wrong: %s", bed->output);
-    own_bed_file_says("results.json", "\"units\": 20");
+        fail_msg("exit status %d: %s", status, program->output);
+    program_says("\nkept: ");
+    if (strstr(program->output, "went wrong"))
+        fail_msg("a request went wrong: %s", program->output);
+    program_file_says("results.json", "\"units\": 20");
 }
 
 static void a_closed_sale_is_judged(void **state)
@@ -57,13 +57,13 @@ static void an_open_sale_is_judged(void **state)
 static void expect_refusal(int status)
 {
     if (status != 2)
-        fail_msg("exit status %d: %s", status, bed->output);
-    own_bed_says("INVALID: ");
-    own_bed_says("2 requests went wrong, the first: https://");
-    own_bed_says(": its certificate is refused (");
-    own_bed_says("): --ca-file names the CA that vouches for it, the URL the host that it is made "
+        fail_msg("exit status %d: %s", status, program->output);
+    program_says("INVALID: ");
+    program_says("2 requests went wrong, the first: https://");
+    program_says(": its certificate is refused (");
+    program_says("): --ca-file names the CA that vouches for it, the URL the host that it is made "
                  "out to\n");
-    own_bed_file_says("results.json", "\"units\": 0");
+    program_file_says("results.json", "\"units\": 0");
 }
 
 static void one_that_nobody_vouches_for_is_refused(void **state)
@@ -82,10 +82,10 @@ static void one_that_is_made_out_to_another_host_is_refused(void **state)
 /* The shop is not asked: no ledger was begun. */
 static void expect_unasked(const char *vouching, const char *said)
 {
-    unlink(shop_bed_path("ledger.jsonl"));
+    unlink(own_shop_path("ledger.jsonl"));
     assert_int_equal(judge("localhost", vouching, TWO), 2);
-    own_bed_says(said);
-    assert_int_equal(access(shop_bed_path("ledger.jsonl"), F_OK), -1);
+    program_says(said);
+    assert_int_equal(access(own_shop_path("ledger.jsonl"), F_OK), -1);
 }
 
 static void a_file_that_can_vouch_for_nobody_is_said_first(void **state)
@@ -100,24 +100,24 @@ static void a_file_that_can_vouch_for_nobody_is_said_first(void **state)
 static void a_damaged_file_is_named(void **state)
 {
     (void)state;
-    t_write(shop_bed_path("damaged.pem"),
+    t_write(own_shop_path("damaged.pem"),
             "-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n");
     assert_int_equal(judge("localhost", "damaged.pem", TWO), 2);
-    own_bed_says("2 requests went wrong, the first: --ca-file cannot be used: ");
+    program_says("2 requests went wrong, the first: --ca-file cannot be used: ");
 }
 
 static int set_up(void **state)
 {
-    int made = own_bed_one(state);
-    certificates_make(bed->folder);
-    port = tls_front_start(bed->folder, bed->servers[0].url);
+    int made = program_one(state);
+    certificates_make(program->folder);
+    port = tls_front_start(program->folder, program->servers[0].url);
     return made;
 }
 
 static int tear_down(void **state)
 {
     tls_front_stop();
-    return own_bed_end(state);
+    return program_end(state);
 }
 
 int main(void)

@@ -39,9 +39,9 @@ static void test_a_body_with_its_length(void **state)
     assert_int_equal(count_of(wire.heard, "Expect"), 0);
     assert_int_equal(count_of(wire.heard, "Connection: close"), 0);
     assert_int_equal(count_of(wire.heard, "{\"user\": \"8\", \"key\": \""), 1);
-    assert_string_equal(wire.sale.history.items[2].user, "9");
-    assert_string_equal(wire.sale.history.items[2].order, "17");
-    assert_non_null(strstr(wire.heard, wire.sale.history.items[0].key));
+    assert_string_equal(wire.sale.ledger.ops[2].user, "9");
+    assert_string_equal(wire.sale.ledger.ops[2].order, "17");
+    assert_non_null(strstr(wire.heard, wire.sale.ledger.ops[0].key));
 }
 
 static void test_a_body_in_chunks(void **state)
@@ -70,12 +70,12 @@ static void test_no_body(void **state)
 static void is_not_sent_twice(void)
 {
     assert_int_equal(wire_shop_buy(LISTENER_HANGS_UP, WIRE_SOLD, 2), 2);
-    assert_int_equal(wire.sale.history.count, 2);
-    assert_int_equal(wire.sale.history.items[0].last, SHOP_SOLD);
-    assert_int_equal(wire.sale.history.items[1].last, SHOP_UNKNOWN);
-    assert_int_equal(wire.sale.history.items[1].status, 0);
-    assert_true(wire.sale.history.items[1].asked);
-    assert_int_equal(wire.sale.sent.failures, 1);
+    assert_int_equal(wire.sale.ledger.ops_count, 2);
+    assert_int_equal(wire.sale.ledger.ops[0].last, SHOP_SOLD);
+    assert_int_equal(wire.sale.ledger.ops[1].last, SHOP_UNKNOWN);
+    assert_int_equal(wire.sale.ledger.ops[1].status, 0);
+    assert_false(wire.sale.ledger.ops[1].unasked);
+    assert_int_equal(wire.sale.ledger.load.failures, 1);
 }
 
 static void test_nothing_is_sent_twice_by_itself(void **state)
@@ -97,8 +97,8 @@ static void test_an_answer_that_does_not_come(void **state)
     (void)state;
     wire.timeout_ms = 50;
     wire_shop_buy(LISTENER_IS_SILENT, WIRE_SOLD, 1);
-    assert_int_equal(wire.sale.history.items[0].last, SHOP_UNKNOWN);
-    assert_non_null(strcasestr(wire.sale.sent.first_failure, "timeout"));
+    assert_int_equal(wire.sale.ledger.ops[0].last, SHOP_UNKNOWN);
+    assert_non_null(strcasestr(wire.sale.ledger.load.first_failure, "timeout"));
 }
 
 static void test_an_answer_that_is_too_long(void **state)
@@ -113,8 +113,8 @@ static void test_an_answer_that_is_too_long(void **state)
     answer[head + CALL_ANSWER_MAX + 1] = '\0';
     wire_shop_buy(LISTENER_ANSWERS, answer, 1);
     free(answer);
-    assert_int_equal(wire.sale.history.items[0].last, SHOP_UNKNOWN);
-    assert_non_null(strstr(wire.sale.sent.first_failure, "more than 1048576 bytes"));
+    assert_int_equal(wire.sale.ledger.ops[0].last, SHOP_UNKNOWN);
+    assert_non_null(strstr(wire.sale.ledger.load.first_failure, "more than 1048576 bytes"));
 }
 
 /* All of them are sent again: at once, or when the first is answered. */
@@ -124,12 +124,12 @@ static void test_repeats_have_the_same_key(void **state)
     wire.target.repeats = 1;
     assert_int_equal(wire_shop_buy(LISTENER_ANSWERS, WIRE_SOLD, 2), 4);
     size_t repeats = 0;
-    for (size_t i = 0; i < wire.sale.history.count; i++) {
-        const struct shop_purchase *one = &wire.sale.history.items[i];
+    for (size_t i = 0; i < wire.sale.ledger.ops_count; i++) {
+        const struct ledger_op *one = &wire.sale.ledger.ops[i];
         repeats += one->repeat;
         assert_int_equal(count_of(wire.heard, one->key), 2);
     }
-    assert_int_equal(wire.sale.history.count, 4);
+    assert_int_equal(wire.sale.ledger.ops_count, 4);
     assert_int_equal(repeats, 2);
 }
 
@@ -157,7 +157,7 @@ static void test_a_table_of_users_with_a_mark(void **state)
     t_write(path, "\xef\xbb\xbfuser\n41\n");
     wire.target.users_csv = path;
     wire_shop_buy(LISTENER_ANSWERS, WIRE_SOLD, 1);
-    assert_string_equal(wire.sale.history.items[0].user, "41");
+    assert_string_equal(wire.sale.ledger.ops[0].user, "41");
 }
 
 static void test_the_ledger_has_each_twice(void **state)
@@ -168,8 +168,8 @@ static void test_the_ledger_has_each_twice(void **state)
     wire_shop_buy(LISTENER_ANSWERS, WIRE_SOLD, 2);
     assert_int_equal(wire_shop_ledger(begun), 2);
     assert_int_equal(wire_shop_ledger(ended), 2);
-    /* The first line, the end of the load, and "done". */
-    assert_int_equal(wire_shop_ledger((const char *const[]){NULL}), 7);
+    /* The first line, the product, the end of the load, and "done". */
+    assert_int_equal(wire_shop_ledger((const char *const[]){NULL}), 8);
 }
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, wire_shop_end)

@@ -1,0 +1,261 @@
+/* What follows from a command's options, and which do not go together (command_line.h). Each
+ * message says what would mend it. */
+#include "loadtest/commands/line/command_line.h"
+
+#include "loadtest/base/share.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool finish_body(const struct options *options, struct error *error)
+{
+    return !*options->body || strcmp(options->body, "plain") == 0 ||
+           strcmp(options->body, "guarded") == 0 ||
+           error_fail(error, "--body takes plain or guarded, not '%s'", options->body);
+}
+
+static bool finish_keys(struct options *options, struct error *error)
+{
+    options->keyed = *options->keys != '\0';
+    return !options->keyed || share_read(options->keys, &options->repeats) ||
+           error_fail(error,
+                      "--keys takes a share of the orders from 0%% to 100%%, as 5%%, not '%s'",
+                      options->keys);
+}
+
+static bool finish_fleet(struct options *options, struct error *error)
+{
+    return finish_body(options, error) && options_finish(options, error) &&
+           (options->instances.count == 1 ||
+            error_fail(error, "--instances takes one figure here"));
+}
+
+enum { BELL_RATE = 500 }; /* without --rate */
+
+/* What the articles' experiments say themselves. */
+static bool check_articles(const struct options *options, const struct option_given *given,
+                           struct error *error)
+{
+    static const char *const fixed[] = {
+        "strategies", "instances", "connections", "threads", "duration", "stock", "products",
+        "rounds",     "work-ms",   "body",        "wait-ms", "server",   "rate",  "fail-if",
+        "junit",      "header",    "users",       "limit",   "keys"};
+    if (options->scenario != SCENARIO_ARTICLES)
+        return true;
+    for (size_t i = 0; i < given->count; i++) {
+        for (size_t j = 0; j < sizeof fixed / sizeof fixed[0]; j++) {
+            if (strcmp(given->flags[i], fixed[j]) == 0)
+                return error_fail(error,
+                                  "--%s is not for --scenario articles: its experiments are the "
+                                  "articles' own",
+                                  fixed[j]);
+        }
+    }
+    return true;
+}
+
+/* Why the scenario has no such buyers; NULL: it may have them. */
+static const char *why_not(const struct options *options)
+{
+    if (options->scenario == SCENARIO_COUNTER)
+        return "counter, whose restocks are nobody's orders";
+    return options->scenario == SCENARIO_UNPAID ? "unpaid, which has buyers of its own" : NULL;
+}
+
+/* One unit must be left over for somebody, or nobody is told "sold out". */
+static bool sells_out(const struct options *options, struct error *error)
+{
+    int64_t most = options->users * options->limit;
+    return most > options->stock ||
+           error_fail(error,
+                      "--users %" PRId64 " with --limit %" PRId64 " may have %" PRId64
+                      " units of --stock %" PRId64 ", so that it cannot sell out: at least "
+                      "--users %" PRId64 " or --limit %" PRId64 " would do",
+                      options->users, options->limit, most, options->stock,
+                      options->stock / options->limit + 1, options->stock / options->users + 1);
+}
+
+static bool check_limit(const struct options *options, struct error *error)
+{
+    if (options->limit == 0)
+        return true;
+    if (options->scenario == SCENARIO_SOLDOUT)
+        return error_fail(error, "--limit is not for --scenario soldout, where nothing is bought");
+    if (options->users == 0)
+        return error_fail(error, "--limit needs --users: without it each order is another user's, "
+                                 "and nobody comes to a limit");
+    return sells_out(options, error);
+}
+
+/* Articles say themselves what they do not take. */
+static bool check_buyers(const struct options *options, struct error *error)
+{
+    const char *flag = options->keyed ? "--keys" : options->users > 0 ? "--users" : "--limit";
+    const char *reason = why_not(options);
+    if (options->scenario == SCENARIO_ARTICLES)
+        return true;
+    if (reason && (options->keyed || options->users > 0 || options->limit > 0))
+        return error_fail(error, "%s is not for --scenario %s", flag, reason);
+    return check_limit(options, error);
+}
+
+static bool finish_headers(struct run_options *own, struct error *error)
+{
+    struct options *options = &own->shared;
+    if (!headers_read(&own->header, options->headers, error))
+        return false;
+    if (*options->headers && options->scenario == SCENARIO_UNPAID)
+        return error_fail(error, "--header is not for --scenario unpaid");
+    return options->scenario != SCENARIO_COUNTER ||
+           !headers_have(options->headers, "Authorization") ||
+           error_fail(error, "--header: Authorization cannot be set for --scenario counter: a "
+                             "restock's is --admin-token");
+}
+
+/* It has its own lines. */
+static bool check_unpaid(const struct run_options *options, struct error *error)
+{
+    if (options->shared.scenario != SCENARIO_UNPAID)
+        return true;
+    if (options->format != FORMAT_TABLE || options->shared.rate_per_s > 0)
+        return error_fail(error, "--format, --wide and --rate are not for --scenario unpaid, which "
+                                 "prints its own lines; results.json and results.csv are written "
+                                 "all the same");
+    return (!*options->shared.fail_if && !*options->shared.junit) ||
+           error_fail(error, "--fail-if and --junit are not for --scenario unpaid");
+}
+
+static bool finish_format(struct run_options *options, struct error *error)
+{
+    if (options->wide && options->format > FORMAT_WIDE)
+        return error_fail(error,
+                          "--wide is a form of the table: not with --format md, json or csv");
+    if (options->wide)
+        options->format = FORMAT_WIDE;
+    return true;
+}
+
+static bool finish_run(struct run_options *options, const struct option_given *given,
+                       struct error *error)
+{
+    struct options *shared = &options->shared;
+    if (shared->scenario == SCENARIO_BELL && shared->rate_per_s == 0)
+        shared->rate_per_s = BELL_RATE;
+    return finish_body(shared, error) && finish_format(options, error) &&
+           check_unpaid(options, error) && finish_headers(options, error) &&
+           finish_keys(shared, error) && check_buyers(shared, error) &&
+           options_finish(shared, error) && check_articles(shared, given, error);
+}
+
+/* Nothing is run, so nothing that says how can be meant. */
+static bool check_join(const struct faults_options *options, const struct option_given *given,
+                       struct error *error)
+{
+    static const char *const idle[] = {"strategies", "faults",  "runs",           "short",
+                                       "reproduce",  "stack",   "control-binary", "expect",
+                                       "promised",   "fail-if", "seed",           "server-binary"};
+    for (size_t i = 0; options->join.count > 0 && i < given->count; i++) {
+        for (size_t j = 0; j < sizeof idle / sizeof idle[0]; j++) {
+            if (strcmp(given->flags[i], idle[j]) == 0)
+                return error_fail(error, "--%s is not for --join, which runs nothing", idle[j]);
+        }
+    }
+    return true;
+}
+
+/* --judge makes no load, so a load's options mean nothing beside it. A name that is empty, as a
+ * script's variable may be, is no wish for a load. */
+static bool check_judge(const struct shop_options *options, const struct option_given *given,
+                        struct error *error)
+{
+    static const char *const taken[] = {"judge", "out", "fail-if", "junit"};
+    bool judges = false;
+    for (size_t i = 0; i < given->count; i++)
+        judges = judges || strcmp(given->flags[i], "judge") == 0;
+    for (size_t i = 0; judges && i < given->count; i++) {
+        size_t at = 0;
+        while (at < sizeof taken / sizeof taken[0] && strcmp(given->flags[i], taken[at]) != 0)
+            at++;
+        if (at == sizeof taken / sizeof taken[0])
+            return error_fail(error,
+                              "--%s is for a load, and with --judge nothing is sent: there are "
+                              "--out, --fail-if and --junit",
+                              given->flags[i]);
+    }
+    return !judges || *options->judge || error_fail(error, "--judge: which ledger? Name its file");
+}
+
+/* --init makes a file: all of its own flags, and no other. */
+static bool check_init(const struct shop_options *options, const struct option_given *given,
+                       struct error *error)
+{
+    bool inits = *options->init, all = *options->curl && *options->bought && *options->sold_out;
+    size_t own =
+        (size_t)inits + (*options->curl != 0) + (*options->bought != 0) + (*options->sold_out != 0);
+    if (own == 0 || (inits && all && given->count == own))
+        return true;
+    return error_fail(error, "a target file is made by shop FILE --init URL --curl FILE --bought "
+                             "FILE --sold-out FILE, and by nothing besides");
+}
+
+/* A closed loop or an open one. */
+static bool check_loop(const struct shop_options *options, const struct option_given *given,
+                       struct error *error)
+{
+    for (size_t i = 0; i < given->count; i++) {
+        const char *flag = given->flags[i];
+        bool of_a_rate = strcmp(flag, "duration") == 0 || strcmp(flag, "arrivals") == 0 ||
+                         strcmp(flag, "max-lag-ms") == 0;
+        if (of_a_rate && options->shared.rate_per_s == 0)
+            return error_fail(error, "--%s needs a --rate", flag);
+        if (strcmp(flag, "buyers") == 0 && options->shared.rate_per_s > 0)
+            return error_fail(error, "--buyers is a number of purchases: not with a --rate, which "
+                                     "lasts for --duration");
+    }
+    return true;
+}
+
+static bool finish_record(struct record_options *options, struct error *error)
+{
+    if (options->paid + options->paid_late > 100)
+        return error_fail(error, "--paid and --paid-late are more than 100 of a hundred orders");
+    return finish_fleet(&options->shared, error);
+}
+
+static bool finish_oasis(struct oasis_options *options, struct error *error)
+{
+    return finish_fleet(&options->shared, error) &&
+           (options->tickets >= options->shared.products ||
+            error_fail(error, "--tickets must be at least one for each of --products"));
+}
+
+bool command_line_check(union command_options *options, const struct option_given *given,
+                        struct error *error)
+{
+    struct options *shared = &options->shared;
+    switch (shared->command) {
+    case COMMAND_FAULTS:
+        return options_finish(shared, error) && check_join(&options->faults, given, error);
+    case COMMAND_SHOP:
+        return check_init(&options->shop, given, error) &&
+               check_judge(&options->shop, given, error) &&
+               check_loop(&options->shop, given, error);
+    case COMMAND_AUDIT:
+    case COMMAND_CHECK:
+    case COMMAND_REPORT:
+    case COMMAND_ZOO:
+        return true;
+    case COMMAND_RUN:
+        return finish_run(&options->run, given, error);
+    case COMMAND_SWEEP:
+        return finish_body(shared, error) && finish_keys(shared, error) &&
+               options_finish(shared, error);
+    case COMMAND_CAPACITY:
+        return finish_keys(shared, error) && finish_fleet(shared, error);
+    case COMMAND_RECORD:
+        return finish_record(&options->record, error);
+    case COMMAND_OASIS:
+        return finish_oasis(&options->oasis, error);
+    }
+    return false;
+}

@@ -1,0 +1,282 @@
+/*
+ * "Sold out" while a unit was free (A12), and one that is free to this day (A11); and "limit
+ * reached" while the user had fewer than the limit (A9), which is the same question of another
+ * shelf: the units that one user may still have of the product.
+ *
+ * For every moment there is a number of units that were free for sure: what the sale began with and
+ * what surely had come back by then, less everything that may have been taken by then. A unit may
+ * be taken from the moment when its buy was sent; an order that is in the database has it until it
+ * is cancelled or its hold has ended, any other buy that was not refused as sold out may have had
+ * it until it was refused, or has it still. A refusal is false when that number was never below
+ * what it asked for, from its beginning to its end.
+ *
+ * The least of a range of moments comes from a tree over the moments: O(log n) a refusal.
+ */
+#include "loadtest/judge/claims/checks.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct step {
+    int64_t at_us, units;
+};
+
+/* What refusals of one kind are about: a product's stock, or a user's part of it. */
+struct shelf {
+    const struct view *view;
+    int64_t product;
+    const char *refusal; /* the code of the refusals that are looked at */
+    int64_t units;       /* free before the first operation */
+    int64_t limit;       /* a user's; 0: none */
+    struct view_order *const *orders;
+    size_t orders_count;
+    const struct ledger_op *const *ops; /* restocks among them are the shelf's */
+    size_t ops_count;
+    struct step *steps; /* owned, with room for every shelf's */
+    size_t count;
+    int64_t *tree; /* owned; the second half are the levels after each step */
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct step *left = a, *right = b;
+    if (left->at_us != right->at_us)
+        return left->at_us < right->at_us ? -1 : 1;
+    return (left->units > right->units) - (left->units < right->units); /* what goes out, first */
+}
+
+static void add_step(struct shelf *shelf, int64_t at_us, int64_t units)
+{
+    if (at_us != LEDGER_NEVER)
+        shelf->steps[shelf->count++] = (struct step){at_us, units};
+}
+
+static bool is_refusal(const struct shelf *shelf, const struct ledger_op *op)
+{
+    return op->kind == LEDGER_BUY && op->result == LEDGER_FAIL && view_is_code(op, shelf->refusal);
+}
+
+/* A buy that made no row may have held a unit for a while; one that was not refused may hold it
+ * still. */
+static void add_op(struct shelf *shelf, const struct ledger_op *op)
+{
+    if (op->kind == LEDGER_RESTOCK && op->result == LEDGER_OK)
+        add_step(shelf, op->end_us, op->quantity);
+    if (op->kind != LEDGER_BUY || is_refusal(shelf, op) || view_find_made(shelf->view, op))
+        return;
+    add_step(shelf, op->start_us, -op->quantity);
+    if (op->result == LEDGER_FAIL)
+        add_step(shelf, op->end_us, op->quantity);
+}
+
+static void add_order(struct shelf *shelf, const struct view_order *order)
+{
+    const struct row_order *row = order->row;
+    add_step(shelf, order->buy_start_us, -row->quantity);
+    if (row->state == LEDGER_CANCELLED)
+        add_step(shelf, order->cancel_sure_us, row->quantity);
+    if (row->state == LEDGER_EXPIRED)
+        add_step(shelf, view_expired_sure_us(order), row->quantity);
+}
+
+static void list_steps(struct shelf *shelf)
+{
+    shelf->count = 0;
+    add_step(shelf, INT64_MIN, shelf->units);
+    for (size_t i = 0; i < shelf->orders_count; i++)
+        add_order(shelf, shelf->orders[i]);
+    for (size_t i = 0; i < shelf->ops_count; i++)
+        add_op(shelf, shelf->ops[i]);
+    qsort(shelf->steps, shelf->count, sizeof *shelf->steps, by_time);
+}
+
+static void build_tree(struct shelf *shelf)
+{
+    int64_t level = 0;
+    for (size_t i = 0; i < shelf->count; i++)
+        shelf->tree[shelf->count + i] = level += shelf->steps[i].units;
+    for (size_t i = shelf->count - 1; i > 0; i--) {
+        int64_t left = shelf->tree[2 * i], right = shelf->tree[2 * i + 1];
+        shelf->tree[i] = left < right ? left : right;
+    }
+}
+
+/* The least of the levels after the steps from `from` until before `to`. */
+static int64_t least(const struct shelf *shelf, size_t from, size_t to)
+{
+    int64_t lowest = INT64_MAX;
+    for (from += shelf->count, to += shelf->count; from < to; from /= 2, to /= 2) {
+        if (from & 1) {
+            lowest = shelf->tree[from] < lowest ? shelf->tree[from] : lowest;
+            from++;
+        }
+        if (to & 1) {
+            to--;
+            lowest = shelf->tree[to] < lowest ? shelf->tree[to] : lowest;
+        }
+    }
+    return lowest;
+}
+
+/* How many steps are before this moment, or (`with`) not after it. */
+static size_t count_before(const struct shelf *shelf, int64_t at_us, bool with)
+{
+    size_t from = 0, to = shelf->count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        int64_t at = shelf->steps[middle].at_us;
+        if (at < at_us || (with && at == at_us))
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+enum refusal { REFUSAL_JUSTIFIED, REFUSAL_FALSE, REFUSAL_STILL_FREE };
+
+static enum refusal judge_refusal(const struct shelf *shelf, const struct ledger_op *op)
+{
+    /* The level that it began with is that after the last step before; the first step is the
+     * stock's, long before everything. */
+    size_t from = count_before(shelf, op->start_us, false) - 1;
+    if (least(shelf, from, count_before(shelf, op->end_us, true)) < op->quantity)
+        return REFUSAL_JUSTIFIED;
+    return least(shelf, from, shelf->count) < op->quantity ? REFUSAL_FALSE : REFUSAL_STILL_FREE;
+}
+
+static void tell_undersold(const struct shelf *shelf)
+{
+    int64_t left = shelf->tree[2 * shelf->count - 1];
+    struct finding *finding =
+        findings_add(shelf->view->findings, FINDING_UNDERSOLD, shelf->product, left,
+                     "%" PRId64 " units are unsold, and were free ever after it was said", left);
+    for (size_t i = 0; i < shelf->ops_count; i++) {
+        const struct ledger_op *op = shelf->ops[i];
+        if (is_refusal(shelf, op) && judge_refusal(shelf, op) == REFUSAL_STILL_FREE)
+            finding_show(finding, op);
+    }
+}
+
+static size_t check_product(struct shelf *shelf)
+{
+    size_t refusals = 0;
+    bool undersold = false;
+    list_steps(shelf);
+    build_tree(shelf);
+    for (size_t i = 0; i < shelf->ops_count; i++) {
+        const struct ledger_op *op = shelf->ops[i];
+        if (!is_refusal(shelf, op))
+            continue;
+        refusals++;
+        enum refusal refusal = judge_refusal(shelf, op);
+        undersold = undersold || refusal == REFUSAL_STILL_FREE;
+        if (refusal == REFUSAL_FALSE)
+            finding_show(findings_add(shelf->view->findings, FINDING_FALSE_SOLD_OUT, op->product, 0,
+                                      "sold out for %" PRId64 ", which were free all the while",
+                                      op->quantity),
+                         op);
+    }
+    if (undersold && !shelf->view->people) /* whose books say it, without doubt */
+        tell_undersold(shelf);
+    return refusals;
+}
+
+/* The orders and buys are of one user. */
+static void check_user(struct shelf *shelf)
+{
+    list_steps(shelf);
+    build_tree(shelf);
+    for (size_t i = 0; i < shelf->ops_count; i++) {
+        const struct ledger_op *op = shelf->ops[i];
+        if (is_refusal(shelf, op) && judge_refusal(shelf, op) != REFUSAL_JUSTIFIED)
+            finding_show(findings_add(shelf->view->findings, FINDING_FALSE_LIMIT, op->product, 0,
+                                      "limit reached for %" PRId64 ", and user %s"
+                                      " had fewer all the while, of %" PRId64 " (0: no limit)",
+                                      op->quantity, op->user, shelf->limit),
+                         op);
+    }
+}
+
+static int by_user(const void *a, const void *b)
+{
+    const struct ledger_op *left = *(const struct ledger_op *const *)a;
+    const struct ledger_op *right = *(const struct ledger_op *const *)b;
+    int by = view_compare_texts(left->user, right->user);
+    if (by != 0)
+        return by;
+    return (left->number > right->number) - (left->number < right->number);
+}
+
+/* Both lists stand in the order of users, and are walked side by side. */
+static void check_users(struct shelf *shelf, const struct ledger_op **buys, size_t buys_count,
+                        struct view_order *const *orders, size_t orders_count)
+{
+    size_t order = 0;
+    for (size_t i = 0; i < buys_count;) {
+        const char *user = buys[i]->user;
+        while (order < orders_count && view_compare_texts(orders[order]->row->user, user) < 0)
+            order++;
+        shelf->ops = &buys[i];
+        shelf->orders = &orders[order];
+        shelf->ops_count = shelf->orders_count = 0;
+        for (; i < buys_count && view_compare_texts(buys[i]->user, user) == 0; i++)
+            shelf->ops_count++;
+        for (; order < orders_count && view_compare_texts(orders[order]->row->user, user) == 0;
+             order++)
+            shelf->orders_count++;
+        check_user(shelf);
+    }
+}
+
+static void check_limits(struct shelf *shelf, const struct ledger_product *product,
+                         const struct ledger_op **buys)
+{
+    size_t count = 0, ops_count, orders_count;
+    const struct ledger_op *const *ops = view_of_product(shelf->view, product->id, &ops_count);
+    struct view_order *const *orders = view_orders_of(shelf->view, product->id, &orders_count);
+    for (size_t i = 0; i < ops_count; i++) {
+        if (ops[i]->kind == LEDGER_BUY)
+            buys[count++] = ops[i];
+    }
+    if (count > 1)
+        qsort(buys, count, sizeof(void *), by_user);
+    shelf->refusal = "limit_reached";
+    shelf->limit = product->limit;
+    shelf->units = product->limit ? product->limit : INT64_MAX / 2;
+    check_users(shelf, buys, count, orders, orders_count);
+}
+
+static size_t check_stock_of(struct shelf *shelf, const struct ledger_product *product)
+{
+    shelf->refusal = "sold_out";
+    shelf->units = product->stock;
+    shelf->ops = view_of_product(shelf->view, product->id, &shelf->ops_count);
+    shelf->orders = view_orders_of(shelf->view, product->id, &shelf->orders_count);
+    return check_product(shelf);
+}
+
+void check_refusals(struct view *view)
+{
+    size_t room = 2 * (view->rows->orders_count + view->ledger->ops_count) + 1;
+    struct shelf shelf = {.view = view,
+                          .steps = calloc(room, sizeof *shelf.steps),
+                          .tree = calloc(2 * room, sizeof *shelf.tree)};
+    const struct ledger_op **buys = calloc(view->ledger->ops_count + 1, sizeof(void *));
+    if (shelf.steps && shelf.tree && buys) {
+        for (size_t i = 0; i < view->ledger->products_count; i++) {
+            const struct ledger_product *product = &view->ledger->products[i];
+            shelf.product = product->id;
+            view->sold_out += check_stock_of(&shelf, product);
+            const struct row_product *row = rows_find_product(view->rows, product->id);
+            /* Where there is no limit, every unit is anybody's. */
+            if (!view->people && (product->limit || !row->limit))
+                check_limits(&shelf, product, buys);
+        }
+    } else {
+        view->findings->no_memory = true;
+    }
+    free(shelf.steps);
+    free(shelf.tree);
+    free(buys);
+}

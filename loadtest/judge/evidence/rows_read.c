@@ -1,0 +1,184 @@
+/* See rows_read.h. Only rows of a product's current epoch count: a PUT starts a new sale. */
+#include "loadtest/judge/evidence/rows_read.h"
+
+#include "loadtest/judge/connect.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows in the order of bytes, as bsearch looks for them. Status: 0 queued, 1 confirmed, 2
+ * cancelled, 3 failed, 4 pending, 5 expired. The end of a hold by its name, so that tables without
+ * that column can be read. The last column is what the feed says of the order last, where that is
+ * not its status: its last change, unless that comes before the row itself, which says what the
+ * order was at first. */
+static const char products_sql[] =
+    "SELECT id, epoch, initial_stock, stock + coalesce((SELECT sum(stock) FROM {schema}.bucket b"
+    "   WHERE b.product_id = p.id AND b.epoch = p.epoch), 0),"
+    "  coalesce(limit_per_user, 0)"
+    " FROM {schema}.product p WHERE id = ANY ($1::bigint[]) ORDER BY id";
+
+static const char orders_sql[] =
+    "SELECT o.id::text, o.product_id, o.user_id::text, o.quantity, o.status, o.idempotency_key,"
+    "  o.status = 4 AND coalesce((to_jsonb(o) ->> 'hold_until')::timestamptz"
+    "   < clock_timestamp() - interval '10 s', true),"
+    "  nullif(CASE WHEN c.entered >= o.entered THEN c.status WHEN o.published_at IS NOT NULL THEN 0"
+    "   WHEN to_jsonb(o) ->> 'hold_until' IS NOT NULL THEN 4 WHEN o.status = 2 THEN 1"
+    "   ELSE o.status END, o.status), o.status = 3 AND o.reason = 'lost'"
+    " FROM {schema}.orders o JOIN {schema}.product p ON p.id = o.product_id AND p.epoch = o.epoch"
+    " LEFT JOIN (SELECT DISTINCT ON (id) id, status, entered FROM {schema}.order_change"
+    "   WHERE product_id = ANY ($1::bigint[])"
+    "   ORDER BY id, entered DESC, status % 4 DESC, status DESC) c ON c.id = o.id"
+    " WHERE p.id = ANY ($1::bigint[]) AND (o.status <> 3 OR"
+    "  o.reason IS DISTINCT FROM 'not_committed') ORDER BY o.id::text COLLATE \"C\"";
+
+static const char restocks_sql[] =
+    "SELECT r.product_id, r.quantity"
+    " FROM {schema}.restock r JOIN {schema}.product p ON p.id = r.product_id AND p.epoch = r.epoch"
+    " WHERE p.id = ANY ($1::bigint[]) AND r.quantity > 0";
+
+static const char residue_sql[] =
+    "SELECT count(*) FILTER (WHERE state LIKE 'idle in transaction%'"
+    "   AND state_change < clock_timestamp() - interval '5 s'),"
+    "  (SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()),"
+    "  count(*) FILTER (WHERE wait_event_type = 'Lock'"
+    "   AND state_change < clock_timestamp() - interval '5 s')"
+    " FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid() AND $1 <> ''";
+
+static int64_t number(const PGresult *result, int row, int column)
+{
+    return strtoll(PQgetvalue(result, row, column), NULL, 10);
+}
+
+/* A list of numbers as PostgreSQL reads it. Owned by the caller; NULL: no memory. */
+static char *list_products(const struct ledger *ledger)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return NULL;
+    putc('{', to);
+    for (size_t i = 0; i < ledger->products_count; i++)
+        fprintf(to, "%s%" PRId64, i ? "," : "", ledger->products[i].id);
+    putc('}', to);
+    if (fclose(to) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* calloc of nothing may be NULL, which is no want of memory. */
+static void *make_list(int count, size_t item_bytes, struct error *error)
+{
+    void *list = calloc(count > 0 ? (size_t)count : 1, item_bytes);
+    if (!list)
+        error_fail(error, "out of memory");
+    return list;
+}
+
+static bool take_products(struct rows *out, const PGresult *result, struct error *error)
+{
+    out->products = make_list(PQntuples(result), sizeof *out->products, error);
+    for (int i = 0; out->products && i < PQntuples(result); i++) {
+        out->products[out->products_count++] = (struct row_product){
+            .id = number(result, i, 0),
+            .epoch = number(result, i, 1),
+            .initial = number(result, i, 2),
+            .stock = number(result, i, 3),
+            .limit = number(result, i, 4),
+        };
+    }
+    return out->products;
+}
+
+static enum ledger_state state(int64_t status)
+{
+    static const enum ledger_state states[] = {LEDGER_QUEUED, LEDGER_CONFIRMED, LEDGER_CANCELLED,
+                                               LEDGER_FAILED, LEDGER_PENDING,   LEDGER_EXPIRED};
+    return states[status >= 0 && status <= 5 ? status : 3];
+}
+
+static bool copy_texts(struct row_order *to, const PGresult *result, int i)
+{
+    bool has_key = !PQgetisnull(result, i, 5);
+    to->id = strdup(PQgetvalue(result, i, 0));
+    to->user = strdup(PQgetvalue(result, i, 2));
+    to->key = has_key ? strdup(PQgetvalue(result, i, 5)) : NULL;
+    return to->id && to->user && (to->key || !has_key);
+}
+
+static bool take_orders(struct rows *out, const PGresult *result, struct error *error)
+{
+    out->has_orders = true;
+    for (int i = 0; i < PQntuples(result); i++) {
+        struct row_order *to = rows_add_order(out);
+        if (!to || !copy_texts(to, result, i))
+            return error_fail(error, "out of memory");
+        to->product = number(result, i, 1);
+        to->quantity = number(result, i, 3);
+        to->state = state(number(result, i, 4));
+        to->overdue = PQgetvalue(result, i, 6)[0] == 't';
+        to->lost = PQgetvalue(result, i, 8)[0] == 't';
+        to->told = PQgetisnull(result, i, 7) ? LEDGER_STATE_NONE : state(number(result, i, 7));
+    }
+    return true;
+}
+
+static bool take_restocks(struct rows *out, const PGresult *result, struct error *error)
+{
+    out->restocks = make_list(PQntuples(result), sizeof *out->restocks, error);
+    for (int i = 0; out->restocks && i < PQntuples(result); i++) {
+        out->restocks[out->restocks_count++] =
+            (struct row_restock){.product = number(result, i, 0), .quantity = number(result, i, 1)};
+    }
+    return out->restocks;
+}
+
+static bool take_residue(struct rows *out, const PGresult *result, struct error *error)
+{
+    (void)error;
+    out->idle_transactions = number(result, 0, 0);
+    out->prepared = number(result, 0, 1);
+    out->waiting = number(result, 0, 2);
+    return true;
+}
+
+static bool read_all(struct rows *out, PGconn *connection, const char *products, const char *schema,
+                     struct error *error)
+{
+    static const struct {
+        const char *sql;
+        bool (*take)(struct rows *, const PGresult *, struct error *);
+    } parts[] = {{products_sql, take_products},
+                 {orders_sql, take_orders},
+                 {restocks_sql, take_restocks},
+                 {residue_sql, take_residue}};
+    struct connect_place place;
+    PGresult *begun = PQexec(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    bool good = PQresultStatus(begun) == PGRES_COMMAND_OK ||
+                connect_failed(connection, "the checker's snapshot", error);
+    PQclear(begun);
+    good = good && connect_find(connection, schema, &place, error);
+    for (size_t i = 0; good && i < sizeof parts / sizeof parts[0]; i++) {
+        PGresult *result = connect_ask(connection, &place, parts[i].sql, 1, &products, error);
+        good = result && parts[i].take(out, result, error);
+        PQclear(result);
+    }
+    return good;
+}
+
+bool rows_read(struct rows *out, const struct ledger *ledger, const char *conninfo,
+               const char *schema, struct error *error)
+{
+    char *products = list_products(ledger);
+    if (!products)
+        return error_fail(error, "out of memory");
+    PGconn *connection = connect_open(conninfo, "seckill-loadtest check", error);
+    bool good = connection && read_all(out, connection, products, schema, error);
+    PQfinish(connection);
+    free(products);
+    return good;
+}

@@ -1,0 +1,368 @@
+/* See view.h. */
+#include "loadtest/judge/evidence/view.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* What a claim is: with a key the user and the key, else the user, the product and the quantity,
+ * by which nobody can tell two orders apart. Those without a key come first. */
+struct claim {
+    const char *key, *user;
+    int64_t product, quantity;
+};
+
+int view_compare_texts(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+static int compare_claims(const struct claim *a, const struct claim *b)
+{
+    int by = compare(a->key != NULL, b->key != NULL);
+    if (!by)
+        by = view_compare_texts(a->user, b->user);
+    if (!by && a->key && b->key)
+        return strcmp(a->key, b->key);
+    if (!by)
+        by = compare(a->product, b->product);
+    return by ? by : compare(a->quantity, b->quantity);
+}
+
+static struct claim claim_of(const struct ledger_op *op)
+{
+    return (struct claim){op->key, op->user, op->product, op->quantity};
+}
+
+static struct claim claim_of_row(const struct row_order *row)
+{
+    return (struct claim){row->key, row->user, row->product, row->quantity};
+}
+
+int view_compare_ops(const struct ledger_op *a, const struct ledger_op *b)
+{
+    struct claim left = claim_of(a), right = claim_of(b);
+    return compare_claims(&left, &right);
+}
+
+int view_compare_row(const struct ledger_op *op, const struct row_order *row)
+{
+    struct claim left = claim_of(op), right = claim_of_row(row);
+    return compare_claims(&left, &right);
+}
+
+bool view_is_code(const struct ledger_op *op, const char *code)
+{
+    return strcmp(op->code, code) == 0;
+}
+
+static int ops_by_claim(const void *a, const void *b)
+{
+    const struct ledger_op *left = *(const struct ledger_op *const *)a;
+    const struct ledger_op *right = *(const struct ledger_op *const *)b;
+    int by = view_compare_ops(left, right);
+    if (!by)
+        by = compare(left->start_us, right->start_us);
+    return by ? by : compare(left->number, right->number);
+}
+
+static int rows_by_claim(const void *a, const void *b)
+{
+    const struct row_order *left = *(const struct row_order *const *)a;
+    const struct row_order *right = *(const struct row_order *const *)b;
+    struct claim one = claim_of_row(left), two = claim_of_row(right);
+    int by = compare_claims(&one, &two);
+    return by ? by : view_compare_texts(left->id, right->id);
+}
+
+static int ops_by_time(const void *a, const void *b)
+{
+    const struct ledger_op *left = *(const struct ledger_op *const *)a;
+    const struct ledger_op *right = *(const struct ledger_op *const *)b;
+    int by = compare(left->product, right->product);
+    if (!by)
+        by = compare(left->start_us, right->start_us);
+    return by ? by : compare(left->number, right->number);
+}
+
+static int orders_by_user(const void *a, const void *b)
+{
+    const struct view_order *left = *(const struct view_order *const *)a;
+    const struct view_order *right = *(const struct view_order *const *)b;
+    int by = compare(left->row->product, right->row->product);
+    if (!by)
+        by = view_compare_texts(left->row->user, right->row->user);
+    return by ? by : view_compare_texts(left->row->id, right->row->id);
+}
+
+static int orders_by_id(const void *a, const void *b)
+{
+    const struct view_order *left = *(const struct view_order *const *)a;
+    const struct view_order *right = *(const struct view_order *const *)b;
+    return strcmp(left->row->id, right->row->id);
+}
+
+struct view_order *view_find(const struct view *view, const char *order)
+{
+    for (size_t from = 0, to = order ? view->ids_count : 0; from < to;) {
+        size_t middle = from + (to - from) / 2;
+        int by = strcmp(order, view->by_id[middle]->row->id);
+        if (by == 0)
+            return view->by_id[middle];
+        if (by < 0)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return NULL;
+}
+
+bool view_is_sale(const struct ledger_op *op)
+{
+    return op->kind == LEDGER_BUY && op->result == LEDGER_OK &&
+           (view_is_taken(op->state) || (op->state == LEDGER_STATE_NONE && op->status != 202));
+}
+
+int64_t view_hold_over_us(const struct view_order *order)
+{
+    enum { SLACK_US = 10000 };
+    int64_t hold_us = order->hold_s * CLOCK_US_PER_S;
+    int64_t least_us = hold_us - hold_us / 100 - SLACK_US;
+    return order->buy_start_us + (least_us > 0 ? least_us : 0);
+}
+
+int64_t view_expired_sure_us(const struct view_order *order)
+{
+    return order->accepted ? LEDGER_NEVER : order->expired_seen_us;
+}
+
+bool view_may_become(enum ledger_state from, enum ledger_state to)
+{
+    if (from == LEDGER_STATE_NONE || from == LEDGER_QUEUED)
+        return true;
+    if (from == LEDGER_PENDING)
+        return view_is_taken(to);
+    return from == to || (from == LEDGER_CONFIRMED && to == LEDGER_CANCELLED);
+}
+
+static void take_buy(struct view_order *order, const struct ledger_op *op)
+{
+    bool is_sale = view_is_sale(op);
+    if (!order->buy || op->start_us < order->buy_start_us) {
+        order->buy = op;
+        order->buy_start_us = op->start_us;
+        order->accepted = op->result == LEDGER_OK && !is_sale;
+    }
+    if (is_sale && op->end_us < order->buy_sure_us)
+        order->buy_sure_us = op->end_us;
+    if (op->result != LEDGER_FAIL && op->hold_s < order->hold_s)
+        order->hold_s = op->hold_s;
+}
+
+/* A reader that sees an order as sold proves the sale as its buyer's answer does. */
+static void take_read(struct view_order *order, const struct ledger_op *op)
+{
+    if (view_is_taken(op->state) && op->end_us < order->buy_sure_us)
+        order->buy_sure_us = op->end_us;
+}
+
+/* What any answer showed of its payment and its hold. */
+static void take_state(struct view_order *order, const struct ledger_op *op)
+{
+    bool too_late = op->kind == LEDGER_PAY && view_is_code(op, "expired");
+    bool is_back = order->told && op->state != order->told->state &&
+                   view_may_become(op->state, order->told->state);
+    if ((op->kind == LEDGER_READ || op->kind == LEDGER_PAY) && op->state && !is_back)
+        order->told = op;
+    order->held = order->held || op->state == LEDGER_PENDING;
+    if (op->state == LEDGER_CONFIRMED && !order->paid)
+        order->paid = op;
+    if ((too_late || op->state == LEDGER_EXPIRED) &&
+        (!order->expired || op->end_us < order->expired->end_us))
+        order->expired = op;
+    if (op->state == LEDGER_EXPIRED && op->end_us < order->expired_seen_us)
+        order->expired_seen_us = op->end_us;
+}
+
+static void take_pay(struct view_order *order, const struct ledger_op *op)
+{
+    if (op->result == LEDGER_FAIL)
+        order->pay_failed = op;
+    if (op->result == LEDGER_OK && !order->paid)
+        order->paid = op;
+    order->pay_done = order->pay_done || op->result == LEDGER_OK;
+    order->pay_unknown = order->pay_unknown || op->result == LEDGER_INFO;
+    take_read(order, op);
+}
+
+static void take_cancel(struct view_order *order, const struct ledger_op *op)
+{
+    if (op->result != LEDGER_FAIL && !order->cancel)
+        order->cancel = op;
+    order->cancel_refused = order->cancel_refused || op->result == LEDGER_FAIL;
+    if (op->result == LEDGER_OK && op->end_us < order->cancel_sure_us)
+        order->cancel_sure_us = op->end_us;
+}
+
+static struct view_order *find_by_key(const struct view *view, const struct ledger_op *op)
+{
+    if (!op->key || op->result == LEDGER_FAIL)
+        return NULL;
+    for (size_t from = 0, to = view->rows->orders_count; from < to;) {
+        size_t middle = from + (to - from) / 2;
+        int by = view_compare_row(op, view->sold[middle]);
+        if (by == 0)
+            return &view->orders[view->sold[middle] - view->rows->orders];
+        if (by < 0)
+            to = middle;
+        else
+            from = middle + 1;
+    }
+    return NULL;
+}
+
+static struct view_order *find_by_user(const struct view *view, const struct ledger_op *op)
+{
+    const struct person *person = people_find(view->people, people_name(op));
+    return op->result == LEDGER_OK && person->rows == 1
+               ? &view->orders[person->row - view->rows->orders]
+               : NULL;
+}
+
+struct view_order *view_find_made(const struct view *view, const struct ledger_op *op)
+{
+    struct view_order *named = view_find(view, op->order);
+    if (named || (op->order && !view->people))
+        return named;
+    return view->people ? find_by_user(view, op) : find_by_key(view, op);
+}
+
+static void join(struct view *view)
+{
+    for (size_t i = 0; i < view->rows->orders_count; i++) {
+        view->orders[i] = (struct view_order){.row = &view->rows->orders[i],
+                                              .buy_sure_us = LEDGER_NEVER,
+                                              .cancel_sure_us = LEDGER_NEVER,
+                                              .hold_s = INT64_MAX,
+                                              .expired_seen_us = LEDGER_NEVER};
+    }
+    for (size_t i = 0; i < view->ledger->ops_count; i++) {
+        const struct ledger_op *op = &view->ledger->ops[i];
+        struct view_order *order =
+            op->kind == LEDGER_BUY ? view_find_made(view, op) : view_find(view, op->order);
+        if (!order || op->named || op->unasked)
+            continue;
+        if (op->kind == LEDGER_BUY)
+            take_buy(order, op);
+        else if (op->kind == LEDGER_CANCEL)
+            take_cancel(order, op);
+        else if (op->kind == LEDGER_READ)
+            take_read(order, op);
+        else if (op->kind == LEDGER_PAY)
+            take_pay(order, op);
+        take_state(order, op);
+    }
+    for (size_t i = 0; i < view->rows->orders_count; i++) {
+        if (view->orders[i].hold_s == INT64_MAX)
+            view->orders[i].hold_s = 0;
+    }
+}
+
+static void list_ops(struct view *view)
+{
+    for (size_t i = 0; i < view->ledger->ops_count; i++) {
+        const struct ledger_op *op = &view->ledger->ops[i];
+        if (op->unasked)
+            continue;
+        view->times[view->times_count++] = op;
+        if (op->kind == LEDGER_BUY)
+            view->buys[view->buys_count++] = op;
+    }
+    qsort(view->buys, view->buys_count, sizeof(void *), ops_by_claim);
+    qsort(view->times, view->times_count, sizeof(void *), ops_by_time);
+}
+
+static void list_orders(struct view *view)
+{
+    size_t count = view->rows->orders_count;
+    for (size_t i = 0; i < count; i++) {
+        view->sold[i] = &view->rows->orders[i];
+        view->by_user[i] = &view->orders[i];
+        view->orders[i].row = view->sold[i];
+        if (view->sold[i]->id)
+            view->by_id[view->ids_count++] = &view->orders[i];
+    }
+    qsort(view->sold, count, sizeof(void *), rows_by_claim);
+    qsort(view->by_user, count, sizeof(void *), orders_by_user);
+    qsort(view->by_id, view->ids_count, sizeof(void *), orders_by_id);
+}
+
+bool view_init(struct view *view, struct error *error)
+{
+    size_t ops = view->ledger->ops_count + 1, orders = view->rows->orders_count + 1;
+    view->buys = calloc(ops, sizeof(void *));
+    view->times = calloc(ops, sizeof(void *));
+    view->sold = calloc(orders, sizeof(void *));
+    view->orders = calloc(orders, sizeof *view->orders);
+    view->by_user = calloc(orders, sizeof(void *));
+    view->by_id = calloc(orders, sizeof(void *));
+    if (!view->buys || !view->times || !view->sold || !view->orders || !view->by_user ||
+        !view->by_id) {
+        view_fini(view);
+        return error_fail(error, "out of memory");
+    }
+    list_ops(view);
+    list_orders(view);
+    join(view);
+    return true;
+}
+
+void view_fini(struct view *view)
+{
+    free(view->buys);
+    free(view->times);
+    free(view->sold);
+    free(view->orders);
+    free(view->by_user);
+    free(view->by_id);
+    *view = (struct view){0};
+}
+
+const struct ledger_op *const *view_of_product(const struct view *view, int64_t product,
+                                               size_t *count)
+{
+    size_t from = 0, to = view->times_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (view->times[middle]->product < product)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    for (to = from; to < view->times_count && view->times[to]->product == product;)
+        to++;
+    *count = to - from;
+    return &view->times[from];
+}
+
+struct view_order *const *view_orders_of(const struct view *view, int64_t product, size_t *count)
+{
+    size_t from = 0, to = view->rows->orders_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (view->by_user[middle]->row->product < product)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    for (to = from; to < view->rows->orders_count && view->by_user[to]->row->product == product;)
+        to++;
+    *count = to - from;
+    return &view->by_user[from];
+}

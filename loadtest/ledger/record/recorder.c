@@ -1,0 +1,118 @@
+/* See recorder.h. Each turn first writes down what every free connection is about to send, hands
+ * that to the kernel, and only then sends it. */
+#include "loadtest/ledger/record/recorder.h"
+
+#include "base/clock.h"
+#include "loadtest/engine/plain.h"
+
+#include <stdlib.h>
+
+enum { REST_US = 50000 };
+
+/* A connection's operation, until it is over. */
+struct slot {
+    struct ledger_asked asked;
+    int64_t rest_until_us;
+};
+
+struct recorder {
+    const struct recorder_plan *plan; /* borrowed, as the two below */
+    struct json_lines *writer;
+    struct recorder_result *result;
+    struct slot *slots; /* owned: by connection */
+    struct mix *mix;    /* owned */
+    int64_t until_us, give_up_us;
+};
+
+static bool is_time_over(const struct recorder *recorder, int64_t now_us)
+{
+    int64_t most = recorder->plan->operations;
+    return now_us >= recorder->until_us || (most && recorder->result->operations >= most);
+}
+
+static enum engine_next next(void *self, size_t connection, int64_t now_us,
+                             struct http_request *request)
+{
+    struct recorder *recorder = self;
+    struct slot *slot = &recorder->slots[connection];
+    if (slot->rest_until_us > now_us)
+        return ENGINE_PASSES;
+    if (now_us >= recorder->give_up_us ||
+        !mix_next(recorder->mix, now_us, is_time_over(recorder, now_us), &slot->asked))
+        return ENGINE_RESTS;
+    slot->asked.op.number = ++recorder->result->operations;
+    slot->asked.op.start_us = now_us;
+    ledger_write_begin(recorder->writer, &slot->asked.op);
+    exchange_ask(&recorder->plan->exchange, &slot->asked.op, request);
+    return ENGINE_ASKS;
+}
+
+static bool commit(void *self, struct error *error)
+{
+    return json_lines_flush(((struct recorder *)self)->writer, error);
+}
+
+static void answered(void *self, size_t connection, int64_t now_us, const struct answer *answer)
+{
+    struct recorder *recorder = self;
+    struct slot *slot = &recorder->slots[connection];
+    struct ledger_op *op = &slot->asked.op;
+    if (answer->status)
+        exchange_read(&slot->asked, answer);
+    else
+        exchange_lose(op, !answer->unsent);
+    op->end_us = now_us;
+    ledger_write_end(recorder->writer, op);
+    mix_learn(recorder->mix, now_us, op);
+    recorder->result->answered += op->status != 0;
+    if (op->status == 0)
+        slot->rest_until_us = now_us + REST_US;
+}
+
+static bool begin(void *self, int64_t now_us, struct error *error)
+{
+    struct recorder *recorder = self;
+    (void)error;
+    recorder->until_us = now_us + recorder->plan->duration_us;
+    recorder->give_up_us = recorder->until_us + recorder->plan->settle_us;
+    return true;
+}
+
+/* Until the time is over, nothing is under way, and nothing accepted is left to be read. */
+static bool is_over(void *self, size_t busy, int64_t now_us)
+{
+    const struct recorder *recorder = self;
+    bool settles = mix_waiting(recorder->mix) > 0 && now_us < recorder->give_up_us;
+    return is_time_over(recorder, now_us) && busy == 0 && !settles;
+}
+
+static bool drive(struct recorder *recorder, struct error *error)
+{
+    static const struct behaviour behaviour = {
+        .next = next, .answered = answered, .is_over = is_over, .begin = begin, .commit = commit};
+    const struct recorder_plan *plan = recorder->plan;
+    const struct plain_plan plain = {.servers = plan->targets,
+                                     .servers_count = plan->targets_count};
+    struct engine_plan engine = {
+        .behaviour = &behaviour, .self = recorder, .connections = (size_t)plan->connections};
+    recorder->mix = mix_create(&plan->mix);
+    recorder->slots = calloc(engine.connections, sizeof *recorder->slots);
+    if (!recorder->mix || !recorder->slots)
+        return error_fail(error, "out of memory");
+    if (!plain_run(&plain, &engine, error))
+        return false;
+    recorder->result->undecided = mix_waiting(recorder->mix) + mix_forgotten(recorder->mix);
+    ledger_write_done(recorder->writer, clock_mono_us());
+    return json_lines_flush(recorder->writer, error);
+}
+
+bool recorder_run(const struct recorder_plan *plan, struct json_lines *writer,
+                  struct recorder_result *result, struct error *error)
+{
+    struct recorder recorder = {.plan = plan, .writer = writer, .result = result};
+    *result = (struct recorder_result){0};
+    bool made = drive(&recorder, error);
+    free(recorder.slots);
+    mix_destroy(recorder.mix);
+    return made;
+}

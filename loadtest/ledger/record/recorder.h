@@ -1,0 +1,38 @@
+/*
+ * The recording crowd: connections that are each kept busy with an operation of the mix, written
+ * down before it is sent and after it is answered.
+ *
+ * Happy path: operations for the time, or the number, that is asked for; then what is under way is
+ * answered, and what was accepted is read until it is decided. Failure modes: a connection that
+ * ends, or an answer that does not come, leaves its operation unknown and rests for a moment; the
+ * run goes on without it. A ledger that cannot be written ends the run.
+ */
+#ifndef SECKILL_LOADTEST_LEDGER_RECORD_RECORDER_H
+#define SECKILL_LOADTEST_LEDGER_RECORD_RECORDER_H
+
+#include "loadtest/ledger/ledger_write.h"
+#include "loadtest/ledger/record/exchange.h"
+#include "loadtest/ledger/record/mix.h"
+
+struct recorder_plan {
+    const char *const *targets; /* borrowed: http://HOST:PORT; connections in turn */
+    size_t targets_count;
+    int64_t connections;
+    int64_t duration_us;
+    int64_t operations; /* at most; 0: any number */
+    int64_t settle_us;  /* the longest that accepted orders are waited for */
+    struct exchange exchange;
+    struct mix_plan mix;
+};
+
+struct recorder_result {
+    int64_t operations, answered;
+    size_t undecided; /* accepted, and not known to be decided */
+};
+
+/* False when nobody listens, it is interrupted, or the ledger cannot be written. The ledger has
+ * then what was done so far, and no end. */
+bool recorder_run(const struct recorder_plan *plan, struct json_lines *writer,
+                  struct recorder_result *result, struct error *error);
+
+#endif

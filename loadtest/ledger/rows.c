@@ -1,0 +1,54 @@
+/* See rows.h. */
+#include "loadtest/ledger/rows.h"
+
+#include <stdlib.h>
+
+void *rows_make_room(void *items, size_t count, size_t *size, size_t item_bytes)
+{
+    if (count < *size)
+        return items;
+    size_t more = *size ? *size * 2 : 64;
+    void *grown = reallocarray(items, more, item_bytes);
+    if (grown)
+        *size = more;
+    return grown;
+}
+
+struct row_order *rows_add_order(struct rows *rows)
+{
+    struct row_order *items =
+        rows_make_room(rows->orders, rows->orders_count, &rows->orders_size, sizeof *items);
+    if (!items)
+        return NULL;
+    rows->orders = items;
+    items[rows->orders_count] = (struct row_order){.state = LEDGER_CONFIRMED};
+    return &items[rows->orders_count++];
+}
+
+void rows_fini(struct rows *rows)
+{
+    for (size_t i = 0; i < rows->orders_count; i++) {
+        free(rows->orders[i].id);
+        free(rows->orders[i].user);
+        free(rows->orders[i].key);
+    }
+    free(rows->products);
+    free(rows->orders);
+    free(rows->restocks);
+    free(rows->mirrors);
+    *rows = (struct rows){0};
+}
+
+static int product_by_id(const void *key, const void *item)
+{
+    int64_t id = *(const int64_t *)key;
+    int64_t other = ((const struct row_product *)item)->id;
+    return (id > other) - (id < other);
+}
+
+const struct row_product *rows_find_product(const struct rows *rows, int64_t id)
+{
+    return rows->products_count ? bsearch(&id, rows->products, rows->products_count,
+                                          sizeof *rows->products, product_by_id)
+                                : NULL;
+}

@@ -1,0 +1,209 @@
+/* The command and the answer: see pasted.h. */
+#include "loadtest/shop/draft/pasted.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* What an option of curl's means here. */
+enum meaning { METHOD, HEADER, DATA, RAW_DATA, JSON, COOKIE, URL, SKIP, SKIP_WITH_VALUE };
+
+static const struct option {
+    const char *name;
+    char letter;
+    enum meaning meaning;
+} OPTIONS[] = {
+    {"request", 'X', METHOD},
+    {"header", 'H', HEADER},
+    {"data", 'd', DATA},
+    {"data-ascii", 0, DATA},
+    {"data-binary", 0, DATA},
+    {"data-raw", 0, RAW_DATA},
+    {"json", 0, JSON},
+    {"cookie", 'b', COOKIE},
+    {"url", 0, URL},
+    {"silent", 's', SKIP},
+    {"show-error", 'S', SKIP},
+    {"include", 'i', SKIP},
+    {"verbose", 'v', SKIP},
+    {"insecure", 'k', SKIP},
+    {"location", 'L', SKIP},
+    {"fail", 'f', SKIP},
+    {"globoff", 'g', SKIP},
+    {"no-buffer", 'N', SKIP},
+    {"compressed", 0, SKIP},
+    {"http1.1", 0, SKIP},
+    {"http2", 0, SKIP},
+    {"user-agent", 'A', SKIP_WITH_VALUE},
+    {"referer", 'e', SKIP_WITH_VALUE},
+    {"output", 'o', SKIP_WITH_VALUE},
+    {"max-time", 'm', SKIP_WITH_VALUE},
+    {"connect-timeout", 0, SKIP_WITH_VALUE},
+    {"write-out", 'w', SKIP_WITH_VALUE},
+};
+
+struct reading_curl {
+    const char *file; /* borrowed */
+    struct pool *pool;
+    struct pasted_curl *out;
+    struct error *error;
+};
+
+static const struct option *find_option(const char *name, char letter)
+{
+    for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++)
+        if (name ? strcmp(OPTIONS[i].name, name) == 0 : OPTIONS[i].letter == letter)
+            return &OPTIONS[i];
+    return NULL;
+}
+
+static bool add_header(struct reading_curl *is, const char *name, size_t length, const char *value)
+{
+    struct pasted_curl *out = is->out;
+    if (out->header_count == PASTED_HEADERS_MAX)
+        return error_fail(is->error, "%.300s: too many headers", is->file);
+    const char *kept = pool_copy(is->pool, name, length);
+    out->headers[out->header_count++] = (struct shop_pair){kept, value + strspn(value, " ")};
+    return kept || error_fail(is->error, "out of memory");
+}
+
+static bool add_data(struct reading_curl *is, const char *value, bool may_be_file)
+{
+    const char *before = is->out->body;
+    if (may_be_file && *value == '@')
+        return error_fail(is->error,
+                          "%.300s: its body stands in the file %.100s: write it into the command",
+                          is->file, value + 1);
+    size_t size = strlen(value) + (before ? strlen(before) + 2 : 1);
+    char *body = pool_take(is->pool, size);
+    if (!body)
+        return error_fail(is->error, "out of memory");
+    snprintf(body, size, "%s%s%s", before ? before : "", before ? "&" : "", value);
+    is->out->body = body;
+    return true;
+}
+
+/* The path and query of "http://host:1/buy?a=b#c", whose host the target need not share. */
+static bool take_url(struct reading_curl *is, const char *url)
+{
+    const char *scheme = strstr(url, "://");
+    const char *path = scheme ? scheme + 3 : url;
+    path += strcspn(path, "/?#");
+    if (is->out->path)
+        return error_fail(is->error, "%.300s: two addresses, %.100s is the second: paste one",
+                          is->file, url);
+    size_t length = strcspn(path, "#");
+    char *kept = pool_take(is->pool, length + 2);
+    if (!kept)
+        return error_fail(is->error, "out of memory");
+    snprintf(kept, length + 2, "%s%.*s", *path == '/' ? "" : "/", (int)length, path);
+    is->out->path = kept;
+    return true;
+}
+
+static bool take_option(struct reading_curl *is, const struct option *option, const char *value)
+{
+    const char *colon = strchr(value, ':');
+    switch (option->meaning) {
+    case METHOD:
+        is->out->method = value;
+        return true;
+    case HEADER:
+        return !colon || add_header(is, value, (size_t)(colon - value), colon + 1);
+    case DATA:
+    case RAW_DATA:
+    case JSON:
+        is->out->body_is_json = is->out->body_is_json || option->meaning == JSON;
+        return add_data(is, value, option->meaning != RAW_DATA);
+    case COOKIE:
+        return add_header(is, "Cookie", 6, value);
+    case URL:
+        return take_url(is, value);
+    case SKIP:
+    case SKIP_WITH_VALUE:
+        break;
+    }
+    return true;
+}
+
+/* One word, and the one behind it where that is its value. */
+static bool take_word(struct reading_curl *is, const char ***at)
+{
+    const char *word = *(*at)++;
+    if (word[0] != '-' || word[1] == '\0')
+        return take_url(is, word);
+    bool is_long = word[1] == '-';
+    for (const char *letter = word + 1; *letter; letter++) {
+        const struct option *option = find_option(is_long ? word + 2 : NULL, *letter);
+        if (!option)
+            return error_fail(is->error,
+                              "%.300s: what %.60s does cannot be said in a target file: send the "
+                              "purchase with -X, -H and --data-raw",
+                              is->file, word);
+        if (option->meaning == SKIP && !is_long)
+            continue;
+        bool attached = !is_long && letter[1];
+        const char *value = option->meaning == SKIP ? "" : attached ? letter + 1 : *(*at);
+        if (!value)
+            return error_fail(is->error, "%.300s: %.60s has no value", is->file, word);
+        *at += option->meaning != SKIP && !attached;
+        return take_option(is, option, value);
+    }
+    return true;
+}
+
+static bool is_json_text(const char *text)
+{
+    text += strspn(text, " \t\r\n");
+    return *text == '{' || *text == '[';
+}
+
+bool pasted_read_curl(const char *file, struct pool *pool, struct pasted_curl *out,
+                      struct error *error)
+{
+    struct reading_curl is = {file, pool, out, error};
+    *out = (struct pasted_curl){.path = NULL};
+    const char *text = pasted_text(file, pool, error);
+    const char **at = text ? pasted_words(file, text, pool, error) : NULL;
+    if (!at)
+        return false;
+    if (!*at || strcmp(*at, "curl") != 0 || strstr(text, "^\""))
+        return error_fail(error,
+                          "%.300s: no curl command for bash: in the browser, Network, the "
+                          "purchase, \"Copy as cURL (bash)\"",
+                          file);
+    for (at++; *at;)
+        if (!take_word(&is, &at))
+            return false;
+    if (!out->path)
+        return error_fail(error, "%.300s: curl is given no address", file);
+    out->body_is_json = out->body_is_json || (out->body && is_json_text(out->body));
+    if (!out->method)
+        out->method = out->body ? "POST" : "GET";
+    return true;
+}
+
+/* --- the answer --- */
+
+bool pasted_read_answer(const char *file, struct pool *pool, struct pasted_answer *out,
+                        struct error *error)
+{
+    const char *text = pasted_text(file, pool, error);
+    *out = (struct pasted_answer){.json = NULL};
+    /* A "100 Continue" and the like come first. */
+    while (text && strncmp(text, "HTTP/", 5) == 0) {
+        const char *status = strchr(text, ' '), *blank = strstr(text, "\n\r\n");
+        const char *plain = strstr(text, "\n\n");
+        out->status = status ? (int)strtol(status, NULL, 10) : 0;
+        text = plain && (!blank || plain < blank) ? plain + 2 : blank ? blank + 3 : "";
+    }
+    if (text && (out->status < 100 || out->status > 599))
+        return error_fail(error,
+                          "%.300s: no answer with its status (HTTP/1.1 200 OK): keep what "
+                          "curl -i prints",
+                          file);
+    out->body = text;
+    out->json = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+    return text != NULL;
+}

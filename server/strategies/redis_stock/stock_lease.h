@@ -1,0 +1,42 @@
+/*
+ * Whose the stock Redis is. Two databases under one --system-name would load their mirrors over
+ * each other's, and an order that waits in one is no order of the other. So each instance has a
+ * lease there with its database's mark (store_mark), and has none while one of another database
+ * lasts: then no session of this process uses that Redis (redis_server_take), orders of redis-stock
+ * are 503, and GET /readyz has both marks.
+ *
+ *   FREE, OURS ── a look: another database has a lease ──▶ TAKEN
+ *   TAKEN ── a look: it was given back, or has ended ──▶ OURS
+ *
+ * The writer looks as it takes its turns and writes, twice a second; a stop gives the lease back. A
+ * database that was restored or made again, and so has another mark, is kept waiting by what is
+ * left of its own instances' leases, for STOCK_LEASE_MS at most. Between the end of a lease whose
+ * instance is frozen and that instance's next look two databases may use the Redis; then epochs
+ * keep them apart (stock_take_over.lua). One thread at a time.
+ */
+#ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_LEASE_H
+#define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_LEASE_H
+
+#include "base/random/random.h"
+#include "strategy/strategy.h"
+
+struct redis;
+
+struct stock_lease {
+    const struct services *services; /* borrowed: app */
+    struct redis *redis;             /* owned: the session that asks though others may not */
+    char instance[RANDOM_TOKEN_LENGTH + 1];
+    int64_t look_at_us;
+};
+
+/* With the first look. */
+bool stock_lease_init(struct stock_lease *lease, const struct services *services,
+                      struct error *error);
+void stock_lease_fini(struct stock_lease *lease);
+/* Looks, if it is time, and takes or renews the lease. Where Redis does not answer, all stays as it
+ * was; where PostgreSQL has not been seen yet, the Redis is used as if it were ours, for what waits
+ * in it is to be seen (GET /metrics). */
+void stock_lease_keep(struct stock_lease *lease);
+void stock_lease_give_back(struct stock_lease *lease);
+
+#endif

@@ -1,0 +1,58 @@
+#include "own_shop.h"
+
+#include "lib/t.h"
+
+#include <stdio.h>
+
+const char *own_shop_path(const char *name)
+{
+    static char path[200];
+    snprintf(path, sizeof path, "%s/%s", program->folder, name);
+    return path;
+}
+
+void own_shop_write(const char *audit)
+{
+    own_shop_write_at(program->count ? program->servers[0].url : "http://127.0.0.1:1", audit);
+}
+
+void own_shop_write_at(const char *server, const char *audit)
+{
+    FILE *to = fopen(own_shop_path("shop.yaml"), "we");
+    assert_non_null(to);
+    fprintf(to,
+            "name: our shop\n"
+            "server: %s\n"
+            "database: '%s'\n"
+            "product: %d\n"
+            "stock: %d\n"
+            "users: 1..1000\n"
+            "request:\n"
+            "  path: /orders?strategy=conditional\n"
+            "  body: '{\"product_id\": {product}, \"user_id\": {user}}'\n"
+            "outcome:\n"
+            "  - sold: 201\n"
+            "    order: /id\n"
+            "  - sold_out: {status: 409, json: {/code: sold_out}}\n"
+            "  - refused: 409\n"
+            "  - shed: 503\n",
+            server, program_database(), OWN_SHOP_PRODUCT, OWN_SHOP_STOCK);
+    if (program->count)
+        fprintf(to,
+                "reset:\n"
+                "  command: |\n"
+                "    curl -fsS -X PUT -d '{\"stock\": '$STOCK'}' %s/products/$PRODUCT\n",
+                program->servers[0].url);
+    if (*audit)
+        fprintf(to, "audit:\n%s", audit);
+    bool closed = fclose(to) == 0;
+    assert_true(closed);
+}
+
+int own_shop_run(const char *arguments)
+{
+    char all[900];
+    snprintf(all, sizeof all, "shop %s/shop.yaml --buyers 80 --connections 8 %s", program->folder,
+             arguments);
+    return program_run(all);
+}

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# test_demo.sh SERVER LOADTEST: the last half minute of scripts/demo.sh, in a folder of its own, with programs that are
+# built already: redis-token is said to have oversold while its holder stood still, by a number, and redis-fenced not to.
+set -euo pipefail
+
+checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/test-demo.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+fail() { echo "test_demo: $*" >&2; cat "$work/out" >&2; exit 1; }
+
+mkdir -p "$work/bin" "$work/build/release/server" "$work/build/release/loadtest"
+cp -r "$checkout/scripts" "$work"
+ln -s "$1" "$work/build/release/server/seckill-server"
+ln -s "$2" "$work/build/release/loadtest/seckill-loadtest"
+printf '#!/bin/sh\n' >"$work/bin/cmake" # there is nothing to build
+chmod +x "$work/bin/cmake"
+
+PATH="$work/bin:$PATH" "$work/scripts/demo.sh" --pause >"$work/out" 2>&1 || fail "exit status $?"
+grep -qx 'redis-token sold [1-9][0-9]* that it did not have while its holder stood still' "$work/out" ||
+  fail "redis-token has kept it"
+grep -qx 'redis-fenced refused it' "$work/out" || fail "redis-fenced is not named"
+[ -z "$(pgrep -f "$work/" || true)" ] || fail "left running: $(pgrep -af "$work/")"
+! PATH="$work/bin:$PATH" "$work/scripts/demo.sh" --pause --strategies none >"$work/out" 2>&1 || fail "it takes more"
