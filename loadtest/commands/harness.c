@@ -255,6 +255,7 @@ bool harness_measure(struct harness *harness, const struct phase_plan *plan,
         return error_fail(error, "out of memory");
     progress_next(&harness->progress, results->count, all, clock_mono_ms());
     bool made = phase_run(&harness->fleet, &detailed, result, error);
+    harness->progress.oversold += result->audit.oversold;
     if (!process_interrupted())
         say_over(harness, result, results->count, all);
     return made;

@@ -27,7 +27,7 @@ static int64_t left_s(const struct progress *progress, int64_t now_ms)
 void progress_text(const struct progress *progress, int64_t now_ms, const char *what, char *out,
                    size_t size)
 {
-    char left[40] = "";
+    char left[40] = "", oversold[40] = "";
     if (progress->number == 0) {
         snprintf(out, size, "%s", what);
         return;
@@ -39,5 +39,8 @@ void progress_text(const struct progress *progress, int64_t now_ms, const char *
         else
             snprintf(left, sizeof left, ", %" PRId64 " min left", (seconds + 59) / 60);
     }
-    snprintf(out, size, "%zu of %zu%s: %s", progress->number, progress->all, left, what);
+    if (progress->oversold > 0)
+        snprintf(oversold, sizeof oversold, ", %" PRId64 " oversold", progress->oversold);
+    snprintf(out, size, "%zu of %zu%s%s: %s", progress->number, progress->all, left, oversold,
+             what);
 }

@@ -1,7 +1,7 @@
 /*
- * How far a run is: the line that is rewritten on a terminal, "3 of 100, 12 min left: conditional,
- * 1 instance, round 1, speed: 3 s, 4260 answers/s". The time left is reckoned from the phases that
- * are over.
+ * How far a run is: the line that is rewritten on a terminal, "3 of 100, 12 min left, 274 oversold:
+ * conditional, 1 instance, round 1, speed: 3 s, 4260 answers/s". The time left is reckoned from the
+ * phases that are over; what they oversold, all strategies together, is their rows' word.
  */
 #ifndef SECKILL_LOADTEST_COMMANDS_PROGRESS_H
 #define SECKILL_LOADTEST_COMMANDS_PROGRESS_H
@@ -14,6 +14,7 @@ struct progress {
     size_t number, all; /* of the phase that goes on, from 1; 0: none has begun */
     int64_t began_ms;   /* the first phase */
     int64_t over_ms;    /* the last one that is over */
+    int64_t oversold;   /* units, by those that are over */
 };
 
 /* A phase begins. */

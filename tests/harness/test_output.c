@@ -76,6 +76,18 @@ TEST(a_terminal_has_colours_and_one_line)
     assert_null(strstr(typed, "seckill-loadtest: 1 of 2")); /* the lines for a log */
 }
 
+/* The last word of the two that are given wins. */
+TEST(what_is_oversold_so_far_moves_with_the_line)
+{
+    static char typed[1 << 16];
+    assert_int_equal(run("env TERM=xterm script -qec '",
+                         "--scenario hot --strategies none,conditional --stock 20",
+                         "' typed > /dev/null"),
+                     0);
+    assert_non_null(
+        strstr(content("typed", typed, sizeof typed), " oversold: conditional, 1 instance, "));
+}
+
 TEST(a_terminal_may_want_no_colours)
 {
     int master = posix_openpt(O_RDWR | O_NOCTTY);

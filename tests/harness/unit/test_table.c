@@ -349,6 +349,10 @@ static void what_is_left_is_told_by_what_is_over(void **state)
     assert_string_equal(text, "3 of 100, 13 min left: x");
     progress_text(&progress, 35000, "x", text, sizeof text);
     assert_string_equal(text, "3 of 100, 12 min left: x");
+    progress.oversold = 274;
+    progress_text(&progress, 35000, "x", text, sizeof text);
+    assert_string_equal(text, "3 of 100, 12 min left, 274 oversold: x");
+    progress.oversold = 0;
     progress_next(&progress, 100, 100, 1000 + 99 * 7500);
     progress_text(&progress, 1000 + 99 * 7500 + 2500, "x", text, sizeof text);
     assert_string_equal(text, "100 of 100, 5 s left: x");
