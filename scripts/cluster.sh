@@ -204,9 +204,9 @@ up() {
   start_patroni n1
   wait_until 90 "n1 has not become the primary" says n1 primary
   for node in $(members); do [ "$node" = n1 ] || start_patroni "$node"; done
-  query postgres 'CREATE ROLE seckill LOGIN'
+  query postgres 'CREATE ROLE seckill LOGIN; CREATE ROLE shop LOGIN'
   query postgres 'CREATE DATABASE seckill OWNER seckill'
-  query postgres 'GRANT pg_checkpoint, pg_monitor TO seckill'
+  query postgres 'GRANT pg_checkpoint, pg_monitor TO seckill; GRANT pg_monitor TO shop'
   wait_until 120 "no standby" has_standby
   trap - EXIT INT TERM HUP
   say "n1 takes writes after $SECONDS s; its address and the others': $0 --dir $dir env"

@@ -17,15 +17,13 @@
 # the samples, the times of the faults, the servers' logs and the ledgers that show something.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/soak.d/crowds.sh"
 
 minutes=30 seed=1 chosen='' out=$root/.stack/soak/out
-server=$root/build/release/server/seckill-server loadtest=$root/build/release/loadtest/seckill-loadtest
-# Each keeps its promise when a holder is paused and when the locks' Redis forgets, as all of these faults ask.
-strategies=(conditional pipelined batch redis-fenced redis-queue redis-stock partitioned-queue)
 faults=(database locks stock kill stop stall)
 lease_ms=2000 work_ms=1500 stall_s=3
-head_s=3 slot_s=9 tail_s=8 flat_from_minutes=10
-servers=('' '' '') urls=('' '' '') recorders=() sampler='' failures=0
+head_s=3 slot_s=9 tail_s=8 flat_from_minutes=10 sampler=''
+server_options=(--lock-ttl-ms "$lease_ms" --work-timeout-ms "$work_ms")
 
 while [ $# -gt 0 ]; do
   case $1 in
@@ -40,54 +38,9 @@ while [ $# -gt 0 ]; do
 done
 [ -z "$chosen" ] || IFS=, read -r -a strategies <<<"$chosen"
 
-fail() { say "FAILED: $*"; failures=$((failures + 1)); }
-
-now_us() { # of the monotonic clock, as in the ledgers, to a hundredth of a second
-  local up
-  read -r up _ </proc/uptime
-  echo "${up/./}0000"
-}
-
-rest_until() { # MICROSECONDS
-  local left_us=$(($1 - $(now_us)))
-  [ $left_us -le 0 ] || sleep "$((left_us / 1000000)).$(printf %06d $((left_us % 1000000)))"
-}
-
-# --- the servers ---
-
-start_server() { # INDEX: where it listened before, if it did
-  local number=$(($1 + 1)) listen=${urls[$1]:-http://127.0.0.1:0} said=$out/server-$(($1 + 1)).out line='' tries
-  : >"$said"
-  "$server" --listen "${listen#http://}" --lock-ttl-ms $lease_ms --work-timeout-ms $work_ms \
-    >"$said" 2>>"$out/server-$number.log" 8>&- &
-  servers[$1]=$!
-  for ((tries = 0; tries < 600; tries++)); do
-    if read -r line <"$said"; then
-      urls[$1]=${line#listening on }
-      return
-    fi
-    kill -0 "${servers[$1]}" 2>/dev/null || break
-    sleep 0.05
-  done
-  die "server $number does not start: $(tail -n 1 "$out/server-$number.log")"
-}
-
-stop_server() { # INDEX: told to, and it has to end well
-  local code=0
-  kill -s TERM "${servers[$1]}" 2>/dev/null || true
-  wait "${servers[$1]}" || code=$?
-  servers[$1]=''
-  [ $code = 0 ] || fail "server $(($1 + 1)) was told to stop and ended with $code"
-}
-
 end() {
-  local pid
   trap '' INT TERM HUP
-  for pid in "${recorders[@]}" ${sampler:+"$sampler"} "${servers[@]}"; do
-    [ -z "$pid" ] || kill -s CONT "$pid" 2>/dev/null || true
-    [ -z "$pid" ] || kill -s TERM "$pid" 2>/dev/null || true
-  done
-  for pid in "${servers[@]}"; do [ -z "$pid" ] || wait "$pid" || true; done
+  end_all "$sampler"
   leave_stack
 }
 
@@ -146,13 +99,6 @@ fault_stall() {
 
 # --- a round ---
 
-record() { # NAME STRATEGY STOCK FIRST_PRODUCT SECONDS SEED
-  "$loadtest" record --server "$(IFS=,; echo "${urls[*]}")" --reset --strategy "$2" --products 2 --stock "$3" \
-    --first-product "$4" --users 2000 --connections 4 --duration "$5s" --seed "$6" --out "$out/$1" \
-    >"$out/$1.said" 2>&1 8>&- &
-  recorders+=($!)
-}
-
 # No fault begins so late that the load could end before its bound.
 break_things() { # END_US
   local fault order at_us
@@ -167,63 +113,14 @@ break_things() { # END_US
   done
 }
 
-# What was cancelled or restocked while redis-stock's Redis was away is missing in what that says is left, until it is
-# told: so docs/strategies/redis-stock.md has it. Then "sold out" may be false, for a moment.
-is_of_the_return() { # NAME
-  awk -v grace_us=1000000 '
-    FILENAME ~ /gone$/ { if ($2 == "stock") gone = $1; next }
-    FILENAME ~ /events$/ { if ($2 == "stock") back = $1; next }
-    /^  [0-9]/ && !/ \(A12 / { other = 1 }
-    /^ *op / { gsub(/[][]/, ""); seen++; if (!back || $3 < gone || $5 > back + grace_us) other = 1 }
-    END { exit other || !seen }' "$out/gone" "$out/events" "$out/$1.checked"
-}
-
-check() { # NAME STRATEGY
-  local code=0 without=()
-  [ "$2" = redis-stock ] || without=(env -u SECKILL_STOCK_REDIS)   # what others sell is not in its Redis
-  "${without[@]}" "$loadtest" check "$out/$1/ledger.jsonl" --show 100000 >"$out/$1.checked" 2>&1 || code=$?
-  [ $code != 0 ] || return 0
-  if [ $code = 1 ] && [ "$2" = redis-stock ] && is_of_the_return "$1"; then
-    say "$1: $(grep -m 1 -o 'falsely for sure [0-9]*' "$out/$1.checked") \"sold out\", while its Redis came back"
-    return
-  fi
-  fail "$1: $(grep -m 1 -E '^  [0-9]|seckill-loadtest' "$out/$1.checked"); $out/$1.checked, $out/$1/ledger.jsonl"
-  return 1
-}
-
-judge_sales() { # NAME STRATEGY
-  awk -f "$root/scripts/soak.d/first_sale.awk" "$out/events" "$out/$1/ledger.jsonl" |
-    while read -r name us bound_ms; do echo "$2 $name $us $bound_ms"; done >>"$out/first_sales"
-}
-
 round() { # NUMBER
-  local length_s=$((head_s + slot_s * ${#faults[@]} + tail_s)) first=1000001 strategy i=0 size names=() operations=0 pid
-  local round_failures=$failures
-  : >"$out/events"
-  : >"$out/gone"
-  recorders=()
-  for strategy in "${strategies[@]}"; do
-    for size in plenty scarce; do
-      names+=("$1-$strategy-$size $strategy")
-      record "$1-$strategy-$size" "$strategy" "$([ $size = plenty ] && echo 1000000 || echo 200)" $first $length_s \
-        $((seed * 10000 + $1 * 100 + i))
-      first=$((first + 2)) i=$((i + 1))
-    done
-  done
-  break_things $(($(now_us) + length_s * 1000000))
-  for i in "${!recorders[@]}"; do
-    wait "${recorders[i]}" || fail "recording ended with $?: $(tail -n 1 "$out/${names[i]% *}.said")"
-  done
-  recorders=()
+  local before=$((failures + violations))
+  begin_crowds $((head_s + slot_s * ${#faults[@]} + tail_s)) $((seed * 10000 + $1 * 100)) "$1"
+  break_things "$end_us"
   cat "$out/events" >>"$out/all_events"
-  for i in "${names[@]}"; do
-    read -r pid strategy <<<"$i"
-    if [[ $pid = *-plenty ]]; then judge_sales "$pid" "$strategy"; fi
-    operations=$((operations + $(grep -m 1 -oE '^[0-9]+' "$out/$pid.said" || echo 0)))
-    if check "$pid" "$strategy"; then rm -rf "${out:?}/$pid" "$out/$pid.said" "$out/$pid.checked"; fi
-  done
+  end_crowds
   sleep 3   # for a sample at rest
-  say "round $1: $operations operations, ${#names[@]} ledgers, $((failures - round_failures)) failures"
+  say "round $1: $operations operations, ${#names[@]} ledgers, $((failures + violations - before)) failures"
 }
 
 # --- what must not grow ---
@@ -258,18 +155,6 @@ judge_growth() {
   fi
   awk -f "$root/scripts/soak.d/flat.awk" "$out/samples" || code=$?
   [ $code = 0 ] || fail "something has grown, or there are too few samples ($out/samples)"
-}
-
-judge_first_sales() {
-  local code=0
-  say "the longest that a product waited for its next sale, in ms"
-  awk -f "$root/scripts/soak.d/first_sales_table.awk" -v rows="${strategies[*]}" -v columns="${faults[*]}" \
-    "$out/first_sales" || code=$?
-  case $code in
-    0) ;;
-    1) fail "a product did not sell again in time ($out/first_sales)" ;;
-    *) fail "a fault has met no sale of some strategy ($out/first_sales)" ;;
-  esac
 }
 
 # redis-stock's stream: an entry that nobody has acknowledged would be an order that nobody decides.
@@ -313,7 +198,7 @@ wait $sampler 2>/dev/null || true
 sampler=''
 judge_rest
 for i in 0 1 2; do stop_server $i; done
-judge_first_sales
+judge_first_sales "${faults[@]}"
 judge_growth
-say "seed $seed, $number rounds: $failures failures"
-[ $failures = 0 ]
+say "seed $seed, $number rounds: $failures failures, $violations ledgers with violations"
+[ $((failures + violations)) = 0 ]

@@ -1,7 +1,8 @@
 # How long after each event did each product sell again? Reads a file of events, "MICROSECONDS NAME BOUND_MS" of the
 # monotonic clock, and then a ledger (docs/JUDGING.md). Prints "EVENT MICROSECONDS BOUND_MS" for each event, of the product
 # that waited longest; -1: one was not sold again. An event that was followed by less load than its bound, and not by a
-# sale, says nothing and has no line.
+# sale, says nothing and has no line. With -v pauses=1 the longest that a product waited between two sales, from the event
+# to the ledger's end.
 function number(name,    at) {
   at = index($0, "\"" name "\":")
   return at ? substr($0, at + length(name) + 3) + 0 : -1
@@ -21,7 +22,15 @@ FILENAME == ARGV[1] { when[++events] = $1; event[events] = $2; bound[events] = $
 
 function sold(at_us, product,    i) {
   for (i = 1; i <= events; i++)
-    if (at_us >= when[i] && !((i, product) in first)) first[i, product] = at_us - when[i]
+    if (at_us >= when[i]) {
+      if (!((i, product) in first)) first[i, product] = at_us - when[i]
+      else if (pauses) paused(i, product, at_us)
+    }
+  last[product] = at_us
+}
+
+function paused(i, product, until_us) {
+  if (until_us - last[product] > first[i, product]) first[i, product] = until_us - last[product]
 }
 
 END {
@@ -30,6 +39,7 @@ END {
     left_us = asked_us - when[i]
     for (product in products) {
       if (!((i, product) in first)) { longest = -1; break }
+      if (pauses) paused(i, product, asked_us)
       if (first[i, product] > longest) longest = first[i, product]
     }
     if (longest >= 0 || left_us > bound[i] * 1000) printf "%s %d %d\n", event[i], longest, bound[i]

@@ -56,9 +56,11 @@ buy() { # OP PRODUCT AT_US END_US STATUS
   buy 5 2 9100000 9200000 503
   buy 6 2 12900000 13000000 409
 } >"$work/ledger"
-first() { awk -f "$scripts/soak.d/first_sale.awk" "$work/events" "$work/ledger"; }
+first() { awk -v pauses="${pauses:-}" -f "$scripts/soak.d/first_sale.awk" "$work/events" "$work/ledger"; }
 expect 0 $'database 400000 5000\nkill -1 2000' first
 [ "$(first | wc -l)" = 2 ] || fail "an event after which there was no load has a line: $(first)"
+pauses=1   # product 2 was sold at 5.4 s, and not by the end, at 12.9 s
+expect 0 $'database 7500000 5000\nkill -1 2000' first
 
 table() { printf '%s\n' "$@" | awk -f "$scripts/soak.d/first_sales_table.awk" -v rows='a b' -v columns='x'; }
 expect 0 '1999' table 'a x 1999000 2000' 'b x 12000 2000'
@@ -69,3 +71,5 @@ expect 2 '-' table 'a x 12000 2000'
 expect 1 '--minutes takes a number' "$scripts/soak.sh" --minutes 0
 expect 1 '--seed takes a number' "$scripts/soak.sh" --seed one
 expect 1 'there is no --hours' "$scripts/soak.sh" --hours 1
+expect 1 'there is no flood: kill freeze' "$scripts/failover.sh" --faults half,flood
+expect 1 '--mode takes strict or quorum' "$scripts/failover.sh" --mode async
