@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "rabbitmq/rabbitmq_broker.h"
 
+#include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,6 +144,22 @@ static bool check_reply(struct rabbit *rabbit, amqp_rpc_reply_t reply, const cha
     return lose(rabbit, doing, text);
 }
 
+/* A broker has to prove that it is the host that its URL names. NULL: the CAs cannot be read. */
+static amqp_socket_t *make_socket(struct rabbit *rabbit, bool tls)
+{
+    const char *ca = rabbit->broker->ca;
+
+    if (!tls)
+        return amqp_tcp_socket_new(rabbit->conn);
+    amqp_socket_t *socket = amqp_ssl_socket_new(rabbit->conn);
+    if (!socket)
+        return NULL;
+    if (*ca)
+        return amqp_ssl_socket_set_cacert(socket, ca) == AMQP_STATUS_OK ? socket : NULL;
+    return SSL_CTX_set_default_verify_paths(amqp_ssl_socket_get_context(socket)) == 1 ? socket
+                                                                                      : NULL;
+}
+
 static bool open_socket(struct rabbit *rabbit, const struct amqp_connection_info *info,
                         int64_t until_us)
 {
@@ -154,14 +171,16 @@ static bool open_socket(struct rabbit *rabbit, const struct amqp_connection_info
         !resolver_ask(rabbit->broker->resolver, info->host, until_us, NULL, &found, &error))
         return lose(rabbit, "RabbitMQ", error.text);
     rabbit->conn = amqp_new_connection();
-    amqp_socket_t *socket = rabbit->conn ? amqp_tcp_socket_new(rabbit->conn) : NULL;
+    amqp_socket_t *socket = rabbit->conn ? make_socket(rabbit, info->ssl) : NULL;
     if (!socket)
-        return lose(rabbit, "RabbitMQ", "out of memory");
+        return lose(rabbit, "RabbitMQ", "out of memory, or of CAs (--amqp-ca)");
     int status = AMQP_STATUS_HOSTNAME_RESOLUTION_FAILED;
-    for (int i = 0; i < found.count && status != AMQP_STATUS_OK; i++) {
+    int count = info->ssl ? 1 : found.count; /* a certificate is for the name */
+    for (int i = 0; i < count && status != AMQP_STATUS_OK; i++) {
         int64_t now_us = clock_mono_us();
-        left = time_left(now_us + (until_us - now_us) / (found.count - i));
-        status = amqp_socket_open_noblock(socket, found.addresses[i], info->port, &left);
+        left = time_left(now_us + (until_us - now_us) / (count - i));
+        status = amqp_socket_open_noblock(socket, info->ssl ? info->host : found.addresses[i],
+                                          info->port, &left);
     }
     if (status != AMQP_STATUS_OK)
         return lose(rabbit, "RabbitMQ", amqp_error_string2(status));
@@ -254,7 +273,7 @@ bool rabbit_connect(struct rabbit *rabbit, int64_t until_us)
     bool open = open_some_node(rabbit, until_us);
     if (!open && !clock_was_enough(begun_us, until_us, PROOF_US))
         return false;
-    atomic_store(&broker->up, open);
+    broker_note_connect(broker, open ? NULL : &rabbit->error);
     atomic_store(&broker->closed_until_us,
                  open ? 0 : clock_mono_us() + (int64_t)CLOSED_AFTER_FAILURE_US);
     return open;

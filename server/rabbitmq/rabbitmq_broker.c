@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 
+#include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ void broker_close(void *backend)
     resolver_destroy(broker->resolver);
     pthread_mutex_destroy(&broker->state.mutex);
     free(broker->urls);
+    free(broker->ca);
     free(broker);
 }
 
@@ -25,7 +27,7 @@ static bool read_nodes(struct broker *broker)
         if (broker->count == BROKER_NODES_MAX)
             return false;
         amqp_default_connection_info(node);
-        if (amqp_parse_url(url, node) != AMQP_STATUS_OK || node->ssl)
+        if (amqp_parse_url(url, node) != AMQP_STATUS_OK)
             return false;
         /* To the library a slash with nothing behind it is a vhost without a name. */
         if (!node->vhost[0]) {
@@ -37,6 +39,15 @@ static bool read_nodes(struct broker *broker)
     return true;
 }
 
+static bool has_certificates(const char *file)
+{
+    SSL_CTX *tls = SSL_CTX_new(TLS_client_method());
+    bool has = tls && SSL_CTX_load_verify_locations(tls, file, NULL) == 1;
+
+    SSL_CTX_free(tls);
+    return has;
+}
+
 void *broker_open(const struct settings *settings, struct error *error)
 {
     if (!settings->amqp[0])
@@ -46,9 +57,10 @@ void *broker_open(const struct settings *settings, struct error *error)
     if (broker) {
         pthread_mutex_init(&broker->state.mutex, NULL);
         broker->urls = strdup(settings->amqp);
+        broker->ca = strdup(settings->amqp_ca);
         broker->resolver = resolver_create();
     }
-    if (!broker || !broker->urls || !broker->resolver) {
+    if (!broker || !broker->urls || !broker->ca || !broker->resolver) {
         if (broker)
             broker_close(broker);
         error_set(error, ERROR_INTERNAL, "out of memory");
@@ -57,8 +69,15 @@ void *broker_open(const struct settings *settings, struct error *error)
     if (!read_nodes(broker)) {
         broker_close(broker);
         error_set(error, ERROR_INVALID,
-                  "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST, up to %d with commas between",
+                  "--amqp takes amqp[s]://USER:PASSWORD@HOST:PORT/VHOST, up to %d with commas "
+                  "between",
                   BROKER_NODES_MAX);
+        return NULL;
+    }
+    if (broker->ca[0] && !has_certificates(broker->ca)) {
+        error_set(error, ERROR_INVALID, "\"%s\" has no certificates, or cannot be read (--amqp-ca)",
+                  broker->ca);
+        broker_close(broker);
         return NULL;
     }
     return broker;
@@ -71,6 +90,14 @@ static struct error look(struct broker *broker, const struct error *at)
     struct error found = *at;
     pthread_mutex_unlock(&broker->state.mutex);
     return found;
+}
+
+void broker_note_connect(struct broker *broker, const struct error *error)
+{
+    pthread_mutex_lock(&broker->state.mutex);
+    broker->state.absence = error ? *error : (struct error){ERROR_NONE, ""};
+    pthread_mutex_unlock(&broker->state.mutex);
+    atomic_store(&broker->up, error == NULL);
 }
 
 struct error broker_alarm(struct broker *broker)
@@ -107,9 +134,13 @@ void broker_health(void *backend, backend_report *report, void *to)
     struct broker *broker = backend;
     struct error alarm = broker_alarm(broker);
     struct error trouble = look(broker, &broker->state.trouble);
+    struct error absence = look(broker, &broker->state.absence);
 
+    if (absence.code != ERROR_NONE)
+        error_prefix(&absence, "out of reach");
     report(to, "rabbitmq", broker_up(broker),
-           !is_reached(broker)          ? "out of reach"
+           absence.code != ERROR_NONE   ? absence.text
+           : !is_reached(broker)        ? "out of reach"
            : alarm.code != ERROR_NONE   ? alarm.text
            : trouble.code != ERROR_NONE ? trouble.text
                                         : "");

@@ -27,7 +27,8 @@ struct settings {
     const char *redlock;          /* 3 or 5 such URLs with commas between them; "" means none */
     const char *memcached;        /* HOST:PORT or unix:///path; "" means none */
     const char *zookeeper;        /* HOST:PORT,…/PATH; "" means none */
-    const char *amqp;             /* amqp://user:pass@host:port/vhost,…; "" means none */
+    const char *amqp;             /* amqp[s]://user:pass@host:port/vhost,…; "" means none */
+    const char *amqp_ca;          /* a file of CAs for amqps://; "" the system's */
     const char *default_strategy; /* a name from the registry; app checks it */
     const char *flush;            /* of orders that do not say: own, shared; "": the strategy's */
     const char *system_name;      /* prefix of every Redis key and lock name */

@@ -48,7 +48,7 @@ bool settings_accepts_redis(const char *text)
 
 bool settings_accepts_amqp(const char *text)
 {
-    return *text == '\0' || strncmp(text, "amqp://", 7) == 0;
+    return *text == '\0' || strncmp(text, "amqp://", 7) == 0 || strncmp(text, "amqps://", 8) == 0;
 }
 
 static bool is_listed(const char *url, size_t length, const char *list, const char *end)

@@ -11,7 +11,7 @@
 bool settings_accepts_listen(const char *text);    /* HOST:PORT, [V6]:PORT */
 bool settings_accepts_redis(const char *text);     /* redis://… or unix://…, or nothing */
 bool settings_accepts_redlock(const char *text);   /* 3 or 5 different ones of these, or nothing */
-bool settings_accepts_amqp(const char *text);      /* amqp://…,…, or nothing */
+bool settings_accepts_amqp(const char *text);      /* amqp[s]://…,…, or nothing */
 bool settings_accepts_memcached(const char *text); /* HOST:PORT or unix:///…, or nothing */
 bool settings_accepts_zookeeper(const char *text); /* HOST:PORT,… and a /PATH, or nothing */
 bool settings_accepts_name(const char *text);      /* anything but nothing */

@@ -77,9 +77,14 @@ static const struct option_row rows[] = {
     },
     {
         .flag = "amqp", SECRET(amqp, ""),
-        .value = "URLS", .takes = "amqp://USER:PASSWORD@HOST:PORT/VHOST,…, or nothing",
+        .value = "URLS", .takes = "amqp[s]://USER:PASSWORD@HOST:PORT/VHOST,…, or nothing",
         .accepts = settings_accepts_amqp,
         .help = "RabbitMQ for partitioned-queue; empty: none, and it answers 503",
+    },
+    {
+        .flag = "amqp-ca", TEXT(amqp_ca, ""),
+        .value = "FILE", .takes = "a PEM file of certificates, or nothing",
+        .help = "CAs that an amqps:// broker's certificate may come from; empty: the system's",
     },
     {
         .flag = "default-strategy", TEXT(default_strategy, "conditional"),

@@ -25,9 +25,9 @@ declare -A harness_level=(
 # Headers that some rooms alone may include. sql_text.h, lua_text.h, openapi_yaml.h and live_page.h are generated.
 declare -A owner=(
   [microhttpd.h]="http api" [jansson.h]="http api http/reader" [libpq-fe.h]=postgres
-  [rabbitmq-c]=rabbitmq [amqp.h]=rabbitmq [amqp_tcp_socket.h]=rabbitmq
+  [rabbitmq-c]=rabbitmq [amqp.h]=rabbitmq [amqp_tcp_socket.h]=rabbitmq [amqp_ssl_socket.h]=rabbitmq
   [libmemcached]=lock [zookeeper]=lock
-  [openssl]=redis [hiredis]=redis [hiredis.h]=redis [sql_text.h]=postgres [lua_text.h]=redis [openapi_yaml.h]=api [live_page.h]=api [zoo_json.h]=api
+  [openssl]="redis rabbitmq" [hiredis]=redis [hiredis.h]=redis [sql_text.h]=postgres [lua_text.h]=redis [openapi_yaml.h]=api [live_page.h]=api [zoo_json.h]=api
 )
 
 files=0

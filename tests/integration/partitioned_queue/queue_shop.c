@@ -242,7 +242,7 @@ static int run_ctl(const char *words, char **printed)
 
 char *queue_ctl(const char *format, ...)
 {
-    char words[256];
+    char words[512];
     char *printed = NULL;
     va_list arguments;
 

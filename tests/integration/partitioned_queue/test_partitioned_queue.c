@@ -336,13 +336,14 @@ TEST(a_node_that_is_away_is_passed_over)
 
 TEST(a_list_that_is_none_ends_the_start)
 {
-    static const char *const lists[] = {"amqp://127.0.0.1/,", "amqp://127.0.0.1/,amqps://b/"};
+    static const char *const lists[] = {"amqp://127.0.0.1/,", "amqp://127.0.0.1/,redis://b/"};
 
     for (int i = 0; i < 2; i++) {
         char log[1024];
         struct server *server = server_launch((const char *const[]){"--amqp", lists[i], NULL});
         assert_int_equal(server_wait(server, log, sizeof log), 2);
-        assert_non_null(strstr(log, "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST, up to 8"));
+        assert_non_null(
+            strstr(log, "--amqp takes amqp[s]://USER:PASSWORD@HOST:PORT/VHOST, up to 8"));
     }
 }
 

@@ -1,14 +1,18 @@
 /*
  * partitioned-queue, beside other users of the broker and under its administrator: servers that see
- * another database, queues that are deleted or of another type, an alarm.
+ * another database, queues that are deleted or of another type, an alarm, TLS.
  */
 #include "queue_shop.h"
 
 #include "base/clock.h"
+#include "lib/net/certificates.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum { PRODUCT = 17 };
 
@@ -242,6 +246,67 @@ TEST_WITH(an_alarm_is_shown, NULL, end_alarm)
         shop_expect_buy(shop.servers[i], &buy, 201, "", NULL);
     }
     queue_shop_close(&shop);
+}
+
+static int free_port(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof at;
+    int fd = t_socket(AF_INET);
+
+    assert_int_equal(bind(fd, (const struct sockaddr *)&at, length), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
+    close(fd);
+    return ntohs(at.sin_port);
+}
+
+/* The stack's broker gets a listener more, until it is stopped. */
+static int listen_with_tls(char *folder)
+{
+    int port = free_port();
+
+    certificates_make(folder);
+    assert_int_equal(t_call((char *const[]){"chmod", "-R", "a+rX", folder, NULL}), 0);
+    free(queue_ctl("eval ssl:start(),rabbit_networking:start_ssl_listener("
+                   "{atom_to_list('127.0.0.1'),%d},[{certfile,atom_to_list('%s/server.pem')},"
+                   "{keyfile,atom_to_list('%s/server.key')}],1).",
+                   port, folder, folder));
+    return port;
+}
+
+TEST(tls_is_spoken_with_a_broker_that_proves_its_name)
+{
+    char folder[] = "/tmp/seckill-tls.XXXXXX";
+    char url[256], ca[64], other[64], log[4096];
+    struct buy buy = queue_buy(PRODUCT, 1);
+
+    assert_non_null(mkdtemp(folder));
+    snprintf(ca, sizeof ca, "%s/ca.pem", folder);
+    snprintf(other, sizeof other, "%s/other.pem", folder);
+    int port = listen_with_tls(folder);
+    const char *login = stack_amqp() + strlen("amqp://");
+    int length = (int)strcspn(login, "@");
+
+    server_use_database(stack_database());
+    snprintf(url, sizeof url, "amqps://%.*s@localhost:%d/", length, login, port);
+    struct server *server = server_start("--amqp", url, "--amqp-ca", ca);
+    shop_put(server, PRODUCT, 1, NULL);
+    shop_expect_buy_soon(server, &buy, 201);
+    server_stop(server);
+
+    server = server_start("--amqp", url, "--amqp-ca", other);
+    queue_wait_shown(server, false, "peer cert verification failed");
+    server_stop(server);
+
+    snprintf(url, sizeof url, "amqps://%.*s@127.0.0.1:%d/", length, login, port);
+    server = server_start("--amqp", url, "--amqp-ca", ca);
+    queue_wait_shown(server, false, "hostname"); /* the certificate is for localhost */
+    server_stop(server);
+
+    server = server_launch((const char *const[]){"--amqp", url, "--amqp-ca", "/nowhere", NULL});
+    assert_int_equal(server_wait(server, log, sizeof log), 2);
+    assert_non_null(strstr(log, "\"/nowhere\" has no certificates, or cannot be read (--amqp-ca)"));
+    assert_int_equal(t_call((char *const[]){"rm", "-r", folder, NULL}), 0);
 }
 
 TEST_EACH(NULL, server_teardown)
