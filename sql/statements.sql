@@ -907,6 +907,12 @@ FROM sale
 
 -- The house ----------------------------------------------------------------------------------------------------
 
+-- Which cluster this is a copy of, and its timeline; 0 where it takes no writes.
+-- name: timeline
+SELECT (SELECT system_identifier::text FROM pg_control_system()),
+       CASE WHEN pg_is_in_recovery() THEN 0
+            ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END
+
 -- In one statement with the look: what has begun to commit in between is not met.
 -- name: cancel_waiting
 SELECT pg_cancel_backend(pid) FROM pg_stat_activity

@@ -39,6 +39,9 @@ struct store {
     const char *lacks;             /* of the last that has: pg_count_standbys */
     _Atomic int64_t current_us;    /* when the last one was begun that has, */
     _Atomic int64_t current_on;    /* and on which server: pg_server */
+    struct pg *elsewhere;          /* owned, the background's: store/replaced.c */
+    int64_t elsewhere_at_us;       /* when the next host is asked, */
+    int elsewhere_turn;            /* and which */
     struct store_lasting snapshot; /* the background's: store.c's look_at_snapshots */
     _Atomic int64_t snapshot_us;   /* how long that has been the oldest */
     bool snapshots_hidden;         /* the background's: that was logged */
@@ -124,6 +127,10 @@ void pg_set_error(struct pg *pg, enum error_code code, const char *text);
 /* Of the present result, where in the log a commit is: why it is not on as many standbys as
  * store_limits asks for, in words; "": it is, or none are asked for. */
 const char *pg_count_standbys(struct pg *pg, int64_t until_us);
+
+/* Why another host is to be sold from, though this session's server takes writes; "": it is not,
+ * for all that is known. */
+const char *store_look_elsewhere(struct store *store, struct pg *pg, int64_t until_us);
 
 /* Waits until the socket is ready for what libpq wants; false when the deadline has passed, or the
  * session was told to stop. */

@@ -298,6 +298,24 @@ bool hosts_resolve(struct host_walk *walk, int i, int64_t until_us, const atomic
     return true;
 }
 
+bool hosts_other(struct hosts *hosts, const struct host_address *here, int turn, int64_t until_us,
+                 struct host_address *out)
+{
+    struct host_walk walk;
+    struct error error;
+    const atomic_bool stopped = false;
+
+    hosts_walk(hosts, &walk);
+    int i = turn % walk.count;
+    if (walk.count == 1 ||
+        (hosts_is_name(&walk.list[i]) && !hosts_resolve(&walk, i, until_us, &stopped, &error)))
+        return false;
+    if (i >= walk.count || is_same(&walk.list[i], here))
+        return false;
+    *out = walk.list[i];
+    return true;
+}
+
 /* A session that cannot write is of no use while there is one that can. */
 const char *hosts_wanted(const struct host_walk *walk)
 {

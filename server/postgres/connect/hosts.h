@@ -66,6 +66,11 @@ void hosts_reached(struct hosts *hosts, const struct host_address *address);
  * and sells nothing. */
 void hosts_leave(struct hosts *hosts);
 
+/* An address to ask beside `here`, one of them in turn; false: it is not this one's turn, or it
+ * cannot be found in time. */
+bool hosts_other(struct hosts *hosts, const struct host_address *here, int turn, int64_t until_us,
+                 struct host_address *out);
+
 /* What target_session_attrs asks for, of the hosts as far as they are known; then, when no address
  * offers it, "any" or NULL for nothing else. */
 const char *hosts_wanted(const struct host_walk *walk);

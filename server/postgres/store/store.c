@@ -7,8 +7,9 @@
  * Failure modes:
  * - PostgreSQL is out of reach: not up; nothing else changes.
  * - The schema is gone, or the database is another one: not ready, until it has been made again.
- * - The server is a standby, read-only, or its commits do not come back (for a standby, or a disk):
- *   it is up and in trouble (store_trouble), and all sessions are opened anew when that changes.
+ * - The server is a standby, read-only, was replaced, or its commits do not come back (for a
+ * standby, or a disk): it is up and in trouble (store_trouble), and all sessions are opened anew
+ * when that changes.
  */
 #include "postgres/pg_internal.h"
 
@@ -57,9 +58,10 @@ struct store *store_create(const char *conninfo, struct store_limits limits,
         store_destroy(store);
         return NULL;
     }
-    store->canceller = canceller_create(store);
+    store->elsewhere = pg_create(store);
+    store->canceller = store->elsewhere ? canceller_create(store) : NULL;
     if (!store->canceller) {
-        error_set(error, ERROR_INTERNAL, "cannot start the canceller thread");
+        error_set(error, ERROR_INTERNAL, "out of memory, or cannot start the canceller thread");
         store_destroy(store);
         return NULL;
     }
@@ -71,6 +73,7 @@ void store_destroy(struct store *store)
     if (!store)
         return;
     canceller_destroy(store->canceller);
+    pg_destroy(store->elsewhere);
     cancels_fini(&store->cancels);
     pthread_mutex_destroy(&store->shared.mutex);
     hosts_destroy(store->hosts);
@@ -335,6 +338,8 @@ static bool prepare(struct store *store, struct pg *pg, int64_t until_us, int64_
     }
     if (lacks.code != ERROR_NONE)
         trouble = "its role lacks rights";
+    if (!*trouble)
+        trouble = store_look_elsewhere(store, pg, until_us);
     store_set_trouble(store, trouble);
     if (!take_base(store, pg, until_us, error)) {
         if (lacks.code != ERROR_NONE)
