@@ -122,6 +122,8 @@ TEST(what_is_reserved_is_waited_for)
     is_sold_out(3000);
 }
 
+/* Of two calls with one key it may sell to one and tell the other that all is sold: what it has
+ * read is old. */
 TEST(none_is_found_to_oversell)
 {
     program_exits(1, "oasis --tickets 60 --products 2 --strategy none --work-ms 5");
@@ -129,7 +131,6 @@ TEST(none_is_found_to_oversell)
     assert_true(figure("rows", "oversold") > 0);
     assert_true(ask("sum(o.quantity)") > 60);
     assert_int_equal(figure("rows", "limit_violations"), 0);
-    assert_int_equal(figure("answers", "repeated_wrongly"), 0);
 }
 
 TEST(what_cannot_be_sold_is_refused)
