@@ -345,7 +345,7 @@ TEST(secrets_are_not_told)
                    "--redis takes redis[s]://[USER:PASSWORD@]HOST:PORT/DB, "
                    "redis-sentinel://HOST,HOST/NAME, unix:///PATH, or nothing");
     assert_refused("--amqp=http://u:pass@host",
-                   "--amqp takes amqp://USER:PASSWORD@HOST:PORT/VHOST,…, or nothing");
+                   "--amqp takes amqp[s]://USER:PASSWORD@HOST:PORT/VHOST,…, or nothing");
     for (size_t i = 0; i < settings_table.count; i++) {
         const char *flag = settings_table.rows[i].flag;
         bool secret = strcmp(flag, "admin-token") == 0 || strcmp(flag, "redis") == 0 ||
