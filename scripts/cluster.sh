@@ -150,7 +150,13 @@ start_node() { # NODE
 
 says() { curl -fsS -m 2 -o /dev/null "http://$(address "$1"):8008/$2" 2>/dev/null; } # NODE ROLE
 
-primary() { local node; for node in $(members); do if says "$node" primary; then echo "$node"; return; fi; done; return 1; }
+# Patroni calls it so as soon as it has the lock; then it is yet to be promoted.
+takes_writes() { # NODE
+  says "$1" primary && [ "$(psql -X -tA -c 'SELECT pg_is_in_recovery()' \
+    "host=$(address "$1") user=postgres dbname=postgres connect_timeout=2" 2>/dev/null)" = f ]
+}
+
+primary() { local node; for node in $(members); do if takes_writes "$node"; then echo "$node"; return; fi; done; return 1; }
 
 has_standby() { # that has what a commit promises
   local node role
@@ -202,7 +208,7 @@ up() {
     start_etcd "$node"
   done
   start_patroni n1
-  wait_until 90 "n1 has not become the primary" says n1 primary
+  wait_until 90 "n1 has not become the primary" takes_writes n1
   for node in $(members); do [ "$node" = n1 ] || start_patroni "$node"; done
   query postgres 'CREATE ROLE seckill LOGIN; CREATE ROLE shop LOGIN'
   query postgres 'CREATE DATABASE seckill OWNER seckill'
@@ -290,7 +296,7 @@ switchover() {
   from=$(primary) || die "no node takes writes"
   patronictl -c "$home/$from/patroni.yml" switchover --force --leader "$from" >"$dir/$from.switchover.log" 2>&1 ||
     { cat "$dir/$from.switchover.log" >&2; die "no switchover"; }
-  for node in $(members); do if says "$node" primary; then say "$from handed over to $node"; fi; done
+  for node in $(members); do if takes_writes "$node"; then say "$from handed over to $node"; fi; done
 }
 
 enter() {

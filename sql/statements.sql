@@ -1050,9 +1050,11 @@ SELECT (SELECT count(*) FROM asked WHERE id IS NULL),
        coalesce((SELECT string_agg(format('GRANT %s TO %I;', what, current_user), ' ' ORDER BY place, what)
                  FROM grants), '')
 
--- The base, and the database's mark among others: where it is, and its number.
+-- The base, and the database's mark among others: where it is (whoever asks, with whatever search_path), and its number.
 -- name: epoch_base
-SELECT base, format('%s.%s (%s)', current_database(), current_schema(), base >> 26) FROM epoch_base
+SELECT base, format('%s.%s (%s)', current_database(),
+                    (SELECT relnamespace::regnamespace FROM pg_class WHERE oid = epoch_base.tableoid), base >> 26)
+FROM epoch_base
 
 -- The purge waits for no row, so it stands in no circle of those who wait for each other: what somebody has locked is
 -- left for the next piece. In the lock order all the same: what a user holds, then the orders. Sales come in this

@@ -114,10 +114,10 @@ check() { # NAME STRATEGY
   "${without[@]}" "$loadtest" check "$out/$1/ledger.jsonl" --show 100000 >"$out/$1.checked" 2>&1 || code=$?
   [ $code != 0 ] || return 0
   if [ $code = 1 ] && [ "$2" = redis-stock ] && is_of_the_return "$1"; then
-    say "VIOLATED: $1: $(grep -m 1 -o 'falsely for sure [0-9]*' "$out/$1.checked") \"sold out\", while its Redis came back"
+    say "$1: $(grep -m 1 -o 'falsely for sure [0-9]*' "$out/$1.checked") \"sold out\", while its Redis came back"
     return
   fi
-  say "$1: $(grep -m 1 -E '^  [0-9]|seckill-loadtest' "$out/$1.checked"); $out/$1.checked, $out/$1/ledger.jsonl"
+  say "VIOLATED: $1: $(grep -m 1 -E '^  [0-9]|seckill-loadtest' "$out/$1.checked"); $out/$1.checked, $out/$1/ledger.jsonl"
   if [ $code = 1 ]; then violations=$((violations + 1)); else fail "$1 could not be judged"; fi
   return 1
 }

@@ -191,6 +191,30 @@ TEST(a_printed_schema_is_enough)
                      1);
 }
 
+static struct server *start_as(const char *conninfo)
+{
+    server_use_database(conninfo);
+    struct server *server = start_plain("--migrate", "never");
+    wait_look(server, NULL);
+    return server;
+}
+
+/* One has a schema of its own name in its search_path, and the other has not: the stock's Redis is
+ * told the same of both. */
+TEST(both_roles_sell_from_one_stock_redis)
+{
+    apply_printed("seckill");
+    struct server *servers[] = {start_as(here.owner), start_as(here.role)};
+
+    for (int64_t i = 0; i < 2; i++) {
+        struct buy buy = {.strategy = "redis-stock", .product = 1 + i, .user = 1};
+        shop_put(servers[i], buy.product, 5, NULL);
+        shop_expect_buy_soon(servers[i], &buy, 201);
+    }
+    server_stop(servers[1]);
+    server_stop(servers[0]);
+}
+
 /* It would end what it stands in, an identifier, a literal or the text around it, and go on as SQL.
  */
 TEST(a_name_is_quoted)
