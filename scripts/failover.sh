@@ -3,15 +3,16 @@
 #
 #   failover.sh [--runs N] [--seed N] [--faults NAME,…] [--strategies NAME,…] [--mode strict|quorum] [--out DIR]
 #
-# Three servers outside of the nodes, one of which has rights on rows alone, sell by several strategies at once, while the primary is killed with all of its node,
-# stands still until it has been replaced and then wakes (freeze), has its link down (cut), loses the other nodes while
-# clients reach it (half), or hands over (switchover). Each run is a fault, healed, and every ledger is judged on the
-# primary that there is then: nothing may be lost, doubled or falsely sold out, another node takes over within 25 s (a ttl
-# and 5 s), and each product sells again within 5 s of a standby's being there, whom a commit waits for; after a switchover
-# within 3 s. The control is `half` with an asynchronous standby, which must lose orders that were answered 201: else the
-# fault has hit nobody.
+# Three servers outside of the nodes, one of which has rights on rows alone, sell by several strategies at once, while the
+# primary is killed with all of its node (kill), stands still until it has been replaced and then wakes (freeze), has its
+# link down (cut), loses the other nodes while clients reach it (half), or hands over (switchover). Each run is a fault,
+# healed, and every ledger is judged on the primary that there is then: nothing may be lost, doubled or falsely sold out,
+# another node takes over within 45 s (a ttl of 20 s; where etcd's leader was on the node it elects another one first, and
+# the lock has its whole ttl again), and each product sells again within 5 s of a standby's being there, for which a commit
+# waits. The control is `half` with an asynchronous standby, which must lose orders that were answered 201: else the fault
+# has hit nobody.
 #
-# Without options half, freeze and switchover once, with conditional and batch: some four minutes. Exit status: 0 as it
+# Without options half, freeze and switchover once, with conditional and batch: some six minutes. Exit status: 0 as it
 # should be, 1 not, 2 it cannot be seen here (no root, no namespaces). DIR (.stack/failover/out) keeps the logs, and the
 # ledgers that show something.
 set -euo pipefail
@@ -20,7 +21,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/soak.d/crowds.sh"
 
 runs=1 seed=1 mode=strict out=$root/.stack/failover/out
 faults=(half freeze switchover) known=(kill freeze cut half switchover) server_options=(--lock-ttl-ms 2000 --work-timeout-ms 1500)
-head_s=4 failover_s=60 switchover_s=20 replaced_ms=25000 sold_ms=5000 handed_over_ms=3000 pauses=1
+head_s=4 failover_s=75 switchover_s=30 replaced_ms=45000 sold_ms=5000 pauses=1
 strategies=(conditional batch)
 
 while [ $# -gt 0 ]; do
@@ -80,12 +81,7 @@ break_primary() { # FAULT
   local node begun_us replaced_us
   node=$(cluster primary)
   begun_us=$(now_us)
-  if [ "$1" = switchover ]; then
-    cluster switchover
-    echo "$begun_us $1 $handed_over_ms" >>"$out/events"
-    return
-  fi
-  cluster "$1" "$node"
+  if [ "$1" = switchover ]; then cluster switchover; else cluster "$1" "$node"; fi
   wait_for_another "$node"
   replaced_us=$(now_us)
   cluster heal "$node"
