@@ -87,7 +87,7 @@ TEST_WITH(it_is_left_for_the_new_one, NULL, end)
 /* It is the first of the list, and is asked first. */
 TEST_WITH(it_is_left_by_who_begins_with_it, NULL, end)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us(), user = 2 * STOCK;
+    int64_t until_us = clock_mono_us() + t_patience_us(), user = INT64_C(2) * STOCK;
 
     here.server = server_start(NULL);
     for (int64_t had = count_orders(here.standby); count_orders(here.standby) == had;) {
