@@ -28,7 +28,7 @@ LABEL org.opencontainers.image.title="seckill-server" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="${VERSION}"
 RUN apt-get update && apt-get install -y --no-install-recommends \
-      libmicrohttpd12 libjansson4 libpq5 '^libhiredis[0-9.]+$' librabbitmq4 libmemcached11 libzookeeper-mt2 \
+      libmicrohttpd12 libjansson4 libpq5 '^libhiredis[0-9.]+$' librabbitmq4 libssl3 libmemcached11 libzookeeper-mt2 \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log \
     && groupadd --system --gid 10001 seckill \
     && useradd --system --uid 10001 --gid 10001 --no-create-home --shell /usr/sbin/nologin seckill
