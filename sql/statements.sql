@@ -1053,7 +1053,8 @@ SELECT (SELECT count(*) FROM asked WHERE id IS NULL),
 -- The base, and the database's mark among others: where it is (whoever asks, with whatever search_path), and its number.
 -- name: epoch_base
 SELECT base, format('%s.%s (%s)', current_database(),
-                    (SELECT relnamespace::regnamespace FROM pg_class WHERE oid = epoch_base.tableoid), base >> 26)
+                    (SELECT nspname FROM pg_class JOIN pg_namespace AS room ON room.oid = relnamespace
+                     WHERE pg_class.oid = epoch_base.tableoid), base >> 26)
 FROM epoch_base
 
 -- The purge waits for no row, so it stands in no circle of those who wait for each other: what somebody has locked is
