@@ -38,7 +38,8 @@ while [ $# -gt 0 ]; do
 done
 for fault in "${faults[@]}"; do [[ " ${known[*]} " == *" $fault "* ]] || die "there is no $fault: ${known[*]}"; done
 
-cluster() { "$root/scripts/cluster.sh" --dir "$root/.stack/failover/cluster" "$@" 8>&-; }
+dir=$root/.stack/failover/cluster
+cluster() { "$root/scripts/cluster.sh" --dir "$dir" "$@" 8>&-; }
 
 end() {
   trap '' INT TERM HUP
@@ -65,6 +66,8 @@ stop() {
   local i
   for i in 0 1 2; do stop_server $i; done
   cluster down
+  [ ! -e "$dir" ] || fail "down leaves $(ls "$dir")"
+  [ -z "$(ip netns list | grep -F "$(printf '%s' "$dir" | cksum | cut -c 1-6)" || true)" ] || fail "namespaces are left"
 }
 
 # Nobody is the primary, or the same node, until it has been replaced.
@@ -76,7 +79,7 @@ wait_for_another() { # NODE
   done
 }
 
-# Prints for how long there was no primary whose commits a standby has, in ms.
+# Heals it as soon as it has been replaced, and until when each product must have sold again is an event.
 break_primary() { # FAULT
   local node begun_us replaced_us
   node=$(cluster primary)
@@ -126,6 +129,7 @@ result=$((failures + violations)) lost=$violations
 say "and the control: the standby is asynchronous"
 start async
 run half 0
+for node in n1 n2 n3; do cluster kill $node; done
 stop
 [ "$violations" -gt "$lost" ] || die "the control has lost nothing: the faults have hit nobody"
 say "seed $seed, $runs runs of ${faults[*]}: $result failures, and the control lost orders, as it must"

@@ -1,6 +1,6 @@
 # What soak.sh and failover.sh share: three servers, recorded crowds that buy from them by several strategies at once, and
-# what is judged of the ledgers. Who sources it sets out, strategies and server_options, and has the backends in the
-# environment.
+# what is judged of the ledgers. Who sources it sets out and server_options, and strategies where they are others, and has
+# the backends in the environment.
 # shellcheck shell=bash disable=SC2034,SC2154  # the scripts'
 
 server=$root/build/release/server/seckill-server loadtest=$root/build/release/loadtest/seckill-loadtest
