@@ -186,6 +186,15 @@ static void run_to_end(const char *log, const char *const arguments[])
     }
 }
 
+const char *postgres_both(const struct postgres *first, const struct postgres *second)
+{
+    static char conninfo[192];
+
+    snprintf(conninfo, sizeof conninfo, "host=%s,%s port=5432,5432 user=seckill dbname=seckill",
+             first->folder, second->folder);
+    return conninfo;
+}
+
 const char *postgres_folder(const struct postgres *postgres)
 {
     return postgres->folder;

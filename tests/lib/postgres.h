@@ -31,6 +31,8 @@ struct postgres *postgres_standby(struct postgres *primary, const char *name);
 
 /* Owned by the cluster; a role and a database of it that may be NULL, for seckill. */
 const char *postgres_conninfo(struct postgres *postgres, const char *user, const char *database);
+/* For seckill, of both hosts, the first one first. Good until the next call. */
+const char *postgres_both(const struct postgres *first, const struct postgres *second);
 /* The folder of its socket. */
 const char *postgres_folder(const struct postgres *postgres);
 const char *postgres_log_path(const struct postgres *postgres);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,27 @@ int t_socket(int family)
     if (fd < 0)
         fail_msg("socket: %s", strerror(errno));
     return fd;
+}
+
+int t_reserve_port(int *port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof at;
+    int fd = t_socket(AF_INET), on = 1;
+
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&at, length), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+int t_free_port(void)
+{
+    int port;
+
+    close(t_reserve_port(&port));
+    return port;
 }
 
 /* Of the group that runs: its teardown, and whether that came to its end. */

@@ -63,6 +63,11 @@ void t_raise_files(void);
 
 /* A stream socket of AF_…; the test fails when there is none. The caller closes it. */
 int t_socket(int family);
+/* A port of 127.0.0.1 that is the test's alone while the socket is open: who sets SO_REUSEADDR may
+ * listen on it, time and again. The caller closes it. */
+int t_reserve_port(int *port);
+/* One that was free a moment ago: somebody else may take it first. */
+int t_free_port(void);
 
 /* No test has a name that SECKILL_TEST_ONLY picks. */
 enum { T_NONE_CHOSEN = -1 };

@@ -303,12 +303,11 @@ bool hosts_other(struct hosts *hosts, const struct host_address *here, int turn,
 {
     struct host_walk walk;
     struct error error;
-    const atomic_bool stopped = false;
 
     hosts_walk(hosts, &walk);
     int i = turn % walk.count;
     if (walk.count == 1 ||
-        (hosts_is_name(&walk.list[i]) && !hosts_resolve(&walk, i, until_us, &stopped, &error)))
+        (hosts_is_name(&walk.list[i]) && !hosts_resolve(&walk, i, until_us, NULL, &error)))
         return false;
     if (i >= walk.count || is_same(&walk.list[i], here))
         return false;

@@ -449,14 +449,10 @@ static void promote_the_standby(void)
 
 static void lose_one_primary(int64_t seed)
 {
-    char conninfo[192];
-
     here.postgres = postgres_create(settings);
     here.standby = postgres_standby(here.postgres, "second");
     postgres_set(here.postgres, "synchronous_standby_names", "second");
-    snprintf(conninfo, sizeof conninfo, "host=%s,%s port=5432,5432 user=seckill dbname=seckill",
-             postgres_folder(here.postgres), postgres_folder(here.standby));
-    start_servers(conninfo);
+    start_servers(postgres_both(here.postgres, here.standby));
     crash(seed, lose_the_primary, promote_the_standby);
     stop_servers();
     postgres_teardown(NULL);

@@ -17,7 +17,6 @@
 #include "lib/witness.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -25,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,29 +46,6 @@ static struct {
 static pid_t proxy;
 static char address[64], folder[32];
 static struct witness *witness;
-
-/* A port of this test's alone while the socket is open: a server may listen on it, time and again,
- * and nobody else is given it in between. */
-static int reserve_port(int *port)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof at;
-    int fd = t_socket(AF_INET), on = 1;
-
-    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
-    assert_int_equal(bind(fd, (const struct sockaddr *)&at, length), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
-    *port = ntohs(at.sin_port);
-    return fd;
-}
-
-static int free_port(void)
-{
-    int port;
-
-    close(reserve_port(&port));
-    return port;
-}
 
 static bool begins(const char *line, const char *with)
 {
@@ -148,7 +123,7 @@ static struct http_client *connect_patiently(void)
 static void start_proxy(void)
 {
     char path[64];
-    const int ports[2] = {free_port(), free_port()};
+    const int ports[2] = {t_free_port(), t_free_port()};
     int64_t until_us = clock_mono_us() + t_patience_us();
     struct http_client *client = NULL;
 
@@ -384,7 +359,7 @@ static int start_where_they_can_come_back(void **state)
 {
     (void)state;
     for (int i = 0; i < SERVERS; i++) {
-        places[i].fd = reserve_port(&places[i].port);
+        places[i].fd = t_reserve_port(&places[i].port);
         start_slow(i);
     }
     start_proxy();

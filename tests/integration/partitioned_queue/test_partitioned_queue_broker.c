@@ -7,11 +7,9 @@
 #include "base/clock.h"
 #include "lib/net/certificates.h"
 
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum { PRODUCT = 17 };
@@ -248,22 +246,10 @@ TEST_WITH(an_alarm_is_shown, NULL, end_alarm)
     queue_shop_close(&shop);
 }
 
-static int free_port(void)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof at;
-    int fd = t_socket(AF_INET);
-
-    assert_int_equal(bind(fd, (const struct sockaddr *)&at, length), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
-    close(fd);
-    return ntohs(at.sin_port);
-}
-
 /* The stack's broker gets a listener more, until it is stopped. */
 static int listen_with_tls(char *folder)
 {
-    int port = free_port();
+    int port = t_free_port();
 
     certificates_make(folder);
     assert_int_equal(t_call((char *const[]){"chmod", "-R", "a+rX", folder, NULL}), 0);

@@ -19,14 +19,10 @@ enum { PRODUCT = 1, STOCK = 1000000 };
 
 static int start(void **state)
 {
-    static char conninfo[192];
-
     (void)state;
     here.primary = postgres_create(NULL);
     here.standby = postgres_standby(here.primary, "second");
-    snprintf(conninfo, sizeof conninfo, "host=%s,%s port=5432,5432 user=seckill dbname=seckill",
-             postgres_folder(here.primary), postgres_folder(here.standby));
-    server_use_database(conninfo);
+    server_use_database(postgres_both(here.primary, here.standby));
     return 0;
 }
 

@@ -516,12 +516,9 @@ static void buy_confirmed(struct server *server, int64_t product, int64_t user)
  * was answered with 201, and is sold from. The last test: the primary stays dead. */
 TEST_WITH(a_promoted_standby_is_sold_from, NULL, end)
 {
-    char conninfo[192];
     int64_t product = ++here.product;
 
-    snprintf(conninfo, sizeof conninfo, "host=%s,%s port=5432,5432 user=seckill dbname=seckill",
-             postgres_folder(here.primary), postgres_folder(here.standby));
-    struct server *server = server_start("--database", conninfo);
+    struct server *server = server_start("--database", postgres_both(here.primary, here.standby));
     shop_put(server, product, STOCK, NULL);
     for (int64_t user = 1; user <= RUN; user++)
         buy_confirmed(server, product, user);

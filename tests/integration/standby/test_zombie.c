@@ -19,16 +19,12 @@ static struct {
 
 static int start(void **state)
 {
-    static char conninfo[192];
-
     (void)state;
     here.primary = postgres_create(NULL);
     here.standby = postgres_standby(here.primary, "second");
     postgres_set(here.primary, "synchronous_standby_names", "second");
     here.witness = witness_open(postgres_conninfo(here.primary, "postgres", NULL));
-    snprintf(conninfo, sizeof conninfo, "host=%s,%s port=5432,5432 user=seckill dbname=seckill",
-             postgres_folder(here.primary), postgres_folder(here.standby));
-    server_use_database(conninfo);
+    server_use_database(postgres_both(here.primary, here.standby));
     return 0;
 }
 

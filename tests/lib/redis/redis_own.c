@@ -8,14 +8,12 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <hiredis/hiredis.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,20 +27,6 @@ struct redis_own {
 };
 
 static struct redis_own *all[OWN_MAX];
-
-/* Somebody else may take it before Redis does; then it is another. */
-static int free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (const struct sockaddr *)&address, length), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
-    close(fd);
-    return ntohs(address.sin_port);
-}
 
 static void run(const struct redis_own *redis, const char *const arguments[])
 {
@@ -128,7 +112,7 @@ static struct redis_own *start(struct redis_own *redis, const char **arguments)
     char port[8];
 
     for (int i = 0; i < TRIES; i++) {
-        redis->port = free_port();
+        redis->port = t_free_port(); /* where Redis is too late, another */
         snprintf(port, sizeof port, "%d", redis->port);
         const char *argv[ARGUMENTS_MAX];
         int n = 0;
