@@ -132,6 +132,7 @@ postgresql:
   connect_address: '$here:5432'
   data_dir: $home/$1/postgres
   bin_dir: $bin
+  basebackup: [checkpoint: fast]
   pgpass: $home/$1/pgpass
   authentication: {replication: {username: postgres}, superuser: {username: postgres}, rewind: {username: postgres}}
   parameters: {unix_socket_directories: ''}
