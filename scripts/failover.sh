@@ -21,7 +21,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/soak.d/crowds.sh"
 
 runs=1 seed=1 mode=strict out=$root/.stack/failover/out
 faults=(half freeze switchover) known=(kill freeze cut half switchover) server_options=(--lock-ttl-ms 2000 --work-timeout-ms 1500)
-head_s=4 failover_s=75 switchover_s=30 replaced_ms=45000 sold_ms=5000 pauses=1
+head_s=4 most_s=600 replaced_ms=45000 sold_ms=5000 pauses=1
 strategies=(conditional batch)
 
 while [ $# -gt 0 ]; do
@@ -79,40 +79,44 @@ wait_for_another() { # NODE
   done
 }
 
-# Heals it as soon as it has been replaced, and until when each product must have sold again is an event.
+# Heals it as soon as it has been replaced, and comes back when each product must have sold again: that is an event.
 break_primary() { # FAULT
-  local node begun_us replaced_us
+  local node begun_us replaced_us bound_ms
   node=$(cluster primary)
   begun_us=$(now_us)
   if [ "$1" = switchover ]; then cluster switchover; else cluster "$1" "$node"; fi
   wait_for_another "$node"
   replaced_us=$(now_us)
   cluster heal "$node"
-  echo "$begun_us $1 $((($(now_us) - begun_us) / 1000 + sold_ms))" >>"$out/events"
+  bound_ms=$((($(now_us) - begun_us) / 1000 + sold_ms))
+  echo "$begun_us $1 $bound_ms" >>"$out/events"
   say "$1 of $node: replaced after $(((replaced_us - begun_us) / 1000)) ms"
   [ $(((replaced_us - begun_us) / 1000)) -le $replaced_ms ] || fail "$1: $node was not replaced in time"
+  rest_until $((begun_us + bound_ms * 1000 + 1000000))
 }
 
 run() { # FAULT NUMBER
-  local url length_s=$failover_s before=$violations
-  [ "$1" != switchover ] || length_s=$switchover_s
+  local url before=$violations
   for url in "${urls[@]}"; do
     curl -fsS -o /dev/null --retry 60 --retry-delay 1 --retry-all-errors --noproxy '*' "$url/readyz" || die "$url is not ready"
   done
-  begin_crowds $length_s $((seed * 10000 + $2 * 100)) "$1-$2"
+  begin_crowds $most_s $((seed * 10000 + $2 * 100)) "$1-$2"
   sleep $head_s.$((RANDOM % 10))
   break_primary "$1"
+  ask_crowds
   end_crowds
   say "$1, run $2: $operations operations, ${#names[@]} ledgers, $((violations - before)) with violations"
 }
 
-install_packages "${build_packages[@]}" "${run_packages[@]}" "${cluster_packages[@]}"
+packages=("${build_packages[@]}" "${run_packages[@]}" "${cluster_packages[@]}") with=()
+if [[ " ${strategies[*]} " = *" partitioned-queue "* ]]; then
+  packages+=(librabbitmq-dev rabbitmq-server) with=(--with rabbitmq)
+fi
+install_packages "${packages[@]}"
 build release seckill-server seckill-loadtest
 check_strategies "$server" --strategies "$(IFS=,; echo "${strategies[*]}")"
-with=''
-[[ " ${strategies[*]} " != *" partitioned-queue "* ]] || with=rabbitmq
 trap pass_on INT TERM HUP
-use_stack "$root/.stack/failover" fresh ${with:+--with "$with"}
+use_stack "$root/.stack/failover" fresh "${with[@]}"
 trap end EXIT
 rm -rf "$out"
 mkdir -p "$out"

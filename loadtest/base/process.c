@@ -16,12 +16,14 @@
 enum { MAX_CHILDREN = 64 };
 
 static pid_t children[MAX_CHILDREN];
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t signals;
+static int requests; /* so many of the signals do not interrupt */
 
 static void on_signal(int number)
 {
     (void)number;
-    interrupted = 1;
+    if (signals < 2)
+        signals++;
 }
 
 void process_catch_signals(void)
@@ -35,7 +37,17 @@ void process_catch_signals(void)
 
 bool process_interrupted(void)
 {
-    return interrupted != 0;
+    return signals > requests;
+}
+
+void process_take_requests(void)
+{
+    requests = 1;
+}
+
+bool process_asked(void)
+{
+    return signals > 0;
 }
 
 int process_fail(const char *text)

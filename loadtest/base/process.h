@@ -6,7 +6,9 @@
  * without a word (PR_SET_PDEATHSIG); and process_end_all(), run at exit, ends whatever is still
  * there. Nothing is ever signalled but by a pid that is ours and not yet reaped.
  *
- * SIGINT and SIGTERM set a flag. Whatever waits looks at it (process_interrupted) and gives up.
+ * SIGINT and SIGTERM set a flag. Whatever waits looks at it (process_interrupted) and gives up. A
+ * command that can come to an end of its own takes the first signal as a request (process_asked),
+ * and only the second as an interrupt.
  */
 #ifndef SECKILL_LOADTEST_BASE_PROCESS_H
 #define SECKILL_LOADTEST_BASE_PROCESS_H
@@ -25,6 +27,9 @@ struct process {
 
 void process_catch_signals(void);
 bool process_interrupted(void);
+
+void process_take_requests(void);
+bool process_asked(void);
 
 /* Finds a program in PATH, or in one more folder. */
 bool process_find(const char *name, const char *folder, char *out, size_t size);

@@ -1,6 +1,7 @@
 /*
- * `record`: puts products on sale, lets a crowd buy, and leaves a ledger behind. Exit status 0 when
- * it came to its end, else 2. Whether what it recorded is right is `check`'s to say.
+ * `record`: puts products on sale, lets a crowd buy, and leaves a ledger behind. The first SIGINT
+ * or SIGTERM ends the crowd early, with a whole ledger. Exit status 0 when it came to its end,
+ * else 2. Whether what it recorded is right is `check`'s to say.
  */
 #include "loadtest/commands/commands.h"
 
@@ -97,6 +98,7 @@ int command_record(const struct record_options *own)
     char path[sizeof harness->folder + 16];
     if (!harness)
         return process_fail("out of memory");
+    process_take_requests();
     bool made = harness_init(harness, options, &error) &&
                 harness_open_fleet(harness, options->instances.items[0], &error) &&
                 harness_choose(harness, own->strategy, &error) &&

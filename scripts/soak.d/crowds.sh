@@ -65,7 +65,7 @@ record() { # NAME STRATEGY STOCK FIRST_PRODUCT SECONDS SEED
   recorders+=($!)
 }
 
-# A crowd with plenty and one that sells out, for each strategy. end_us is when they end.
+# A crowd with plenty and one that sells out, for each strategy. end_us is when they end, at the latest (ask_crowds).
 begin_crowds() { # SECONDS SEED NAME
   local strategy first=1000001 i=0 size
   : >"$out/events"
@@ -80,6 +80,9 @@ begin_crowds() { # SECONDS SEED NAME
     done
   done
 }
+
+# It is enough: they come to their end.
+ask_crowds() { kill -s INT "${recorders[@]}"; }
 
 # Waits for them, and judges what they were told. A ledger that shows something is kept.
 end_crowds() {

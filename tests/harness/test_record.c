@@ -220,6 +220,20 @@ static void wait_for_ledger(off_t bytes)
     }
 }
 
+/* Told to stop, it stops asking, and its ledger has an end. */
+TEST(ends_early_when_asked)
+{
+    struct process recorder;
+    program_start("record --strategy redis-stock --duration 600s --connections 8 --products 2",
+                  &recorder);
+    wait_for_ledger(100000);
+    kill(recorder.pid, SIGINT);
+    assert_int_equal(program_finish(&recorder), 0);
+    program_says(" 0 accepted and not known to be decided");
+    assert_int_equal(check(), 0);
+    assert_null(strstr(program->output, "did not come to its end"));
+}
+
 /* A server is killed, and later the recorder itself: nothing that somebody was told may be lost. */
 TEST_WITH(killed_in_the_middle, program_two, program_end)
 {

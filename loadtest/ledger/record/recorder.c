@@ -3,6 +3,7 @@
 #include "loadtest/ledger/record/recorder.h"
 
 #include "base/clock.h"
+#include "loadtest/base/process.h"
 #include "loadtest/engine/plain.h"
 
 #include <stdlib.h>
@@ -27,7 +28,8 @@ struct recorder {
 static bool is_time_over(const struct recorder *recorder, int64_t now_us)
 {
     int64_t most = recorder->plan->operations;
-    return now_us >= recorder->until_us || (most && recorder->result->operations >= most);
+    return now_us >= recorder->until_us || process_asked() ||
+           (most && recorder->result->operations >= most);
 }
 
 static enum engine_next next(void *self, size_t connection, int64_t now_us,

@@ -116,6 +116,11 @@ TEST(changes_the_environment)
 TEST(an_interrupt_ends_what_waits)
 {
     process_catch_signals();
+    process_take_requests();
+    assert_false(process_asked());
+    raise(SIGINT);
+    assert_true(process_asked());
+    assert_false(process_interrupted());
     raise(SIGTERM);
     assert_true(process_interrupted());
     assert_false(capture("sleep 60", 60000));
