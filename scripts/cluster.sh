@@ -39,6 +39,8 @@ read_state() {
 
 namespace() { echo "$name$1"; }   # NODE; its end of the bridge has the same name
 address() { echo "$net.1${1#n}"; }   # NODE
+# Unlike `ip -n` and `ip netns exec` it needs no / that is a mount point, which it is not in a chroot.
+inside() { nsenter --net="/run/netns/$(namespace "$1")" "${@:2}"; }   # NODE COMMAND...
 processes() { ip netns pids "$(namespace "$1")"; }   # NODE
 has_postgres() { [ "$1" != n3 ] || [ "$mode" = quorum ]; }   # NODE
 
@@ -71,9 +73,9 @@ lay_network() {
     ip netns add "$peer"
     ip link add "$peer" type veth peer name eth0 netns "$peer"
     ip link set "$peer" master "$name" up
-    ip -n "$peer" addr add "$(address "$node")/24" dev eth0
-    ip -n "$peer" link set eth0 up
-    ip -n "$peer" link set lo up
+    inside "$node" ip addr add "$(address "$node")/24" dev eth0
+    inside "$node" ip link set eth0 up
+    inside "$node" ip link set lo up
   done
 }
 
@@ -86,7 +88,7 @@ launch() { # NODE PROGRAM NICE COMMAND...
     exec </dev/null >>"$dir/$1.$2.log" 2>&1 8>&- 9>&-
     cd "$home/$1"
     # shellcheck disable=SC2016  # the inner shell's
-    exec setsid nice -n "$3" ip netns exec "$(namespace "$1")" sh -c 'echo $0 2>/dev/null >/proc/self/autogroup; exec "$@"' "$3" \
+    exec setsid nice -n "$3" nsenter --net="/run/netns/$(namespace "$1")" sh -c 'echo $0 2>/dev/null >/proc/self/autogroup; exec "$@"' "$3" \
       setpriv --reuid postgres --regid postgres --init-groups --reset-env -- "${@:4}"
   ) &
 }
@@ -251,7 +253,7 @@ signal() { # NODE STOP|CONT|KILL
 routes_to_others() { # NODE add|del: packets to them go nowhere
   local other
   for other in "${nodes[@]}"; do
-    [ "$other" = "$1" ] || ip -n "$(namespace "$1")" route "$2" blackhole "$(address "$other")/32" 2>/dev/null || true
+    [ "$other" = "$1" ] || inside "$1" ip route "$2" blackhole "$(address "$other")/32" 2>/dev/null || true
   done
 }
 
