@@ -199,5 +199,39 @@ TEST_WITH(readiness_says_why, NULL, end)
     server_stop(here.counts);
 }
 
+/* How many orders it has, once it is promoted. */
+static int64_t confirmed_in(struct postgres *postgres)
+{
+    postgres_promote(postgres);
+    struct witness *witness = witness_open(postgres_conninfo(postgres, "postgres", NULL));
+    int64_t count = witness_number(witness, "SELECT count(*) FROM orders WHERE status = 1");
+    witness_close(witness);
+    return count;
+}
+
+/* Any of two is enough for a commit, and for the count: the one that was away is short of what was
+ * answered with 201, for whoever promotes it without comparing their positions. */
+TEST_WITH(of_any_two_one_has_it, NULL, end)
+{
+    struct postgres *primary = postgres_create(NULL);
+    struct postgres *away = postgres_standby(primary, "away");
+    struct postgres *there = postgres_standby(primary, "there");
+    struct buy buy = {.strategy = "conditional", .product = 1};
+
+    postgres_run(primary, NULL, "GRANT pg_monitor TO seckill");
+    postgres_set(primary, "synchronous_standby_names", "ANY 1 (away, there)");
+    struct server *server =
+        server_start("--standbys", "1", "--database", postgres_conninfo(primary, NULL, NULL));
+    shop_put(server, buy.product, STOCK, NULL);
+    postgres_stop(away);
+    while (buy.user++ < 3)
+        shop_expect_buy_soon(server, &buy, 201);
+    server_stop(server);
+    postgres_kill(primary);
+    postgres_start(away);
+    assert_int_equal(confirmed_in(away), 0);
+    assert_int_equal(confirmed_in(there), 3);
+}
+
 TEST_GROUP(start, stop)
 TEST_EACH(start_servers, end)
