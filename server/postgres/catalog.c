@@ -94,6 +94,8 @@ static enum catalog_result give_up(struct pg *pg, enum catalog_result result, in
 static enum pg_status write_rows(struct pg *pg, enum sql statement, const struct pg_value *values,
                                  int count, int64_t wait_until_us, int64_t until_us)
 {
+    if (pg_may_commit(pg) != PG_OK)
+        return PG_FAILED;
     for (;;) {
         pg_begin(pg);
         pg_lock_until(pg, wait_until_us, LOCK_MOST_MS);
@@ -274,6 +276,8 @@ enum catalog_result catalog_order_pay(struct pg *pg, const struct uuid *id, int6
 {
     bool paid;
 
+    if (pg_may_commit(pg) != PG_OK)
+        return failed(pg, error);
     pg_begin(pg);
     pg_lock_until(pg, until_us, wait_ms);
     enum pg_status status = pay_and_read(pg, id, until_us, out, &paid);
@@ -372,7 +376,9 @@ static enum pg_status read_feed(struct pg *pg, struct feed_position *position, i
     position->transaction = pg_get_int8(pg, *n - 1, ORDER_RECORD_COLUMNS);
     position->id = out[*n - 1].id;
     position->status = (int)out[*n - 1].status;
-    status = pg_exec(pg, SQL_FLUSH_READ, PG_NO_ARGS, until_us);
+    status = pg_may_commit(pg);
+    if (status == PG_OK)
+        status = pg_exec(pg, SQL_FLUSH_READ, PG_NO_ARGS, until_us);
     return status == PG_OK ? pg_commit(pg, until_us) : status;
 }
 

@@ -180,6 +180,14 @@ enum pg_status pg_prove(struct pg *pg, int64_t until_us)
     return store_counts(pg->store) ? pg_flush_log(pg, until_us) : PG_OK;
 }
 
+enum pg_status pg_may_commit(struct pg *pg)
+{
+    if (!atomic_load_explicit(&pg->store->hangs, memory_order_relaxed))
+        return PG_OK;
+    pg_set_error(pg, ERROR_UNAVAILABLE, store_trouble(pg->store));
+    return PG_FAILED;
+}
+
 /* A standby may be behind what is flushed here. */
 enum pg_status pg_flush_reads(struct pg *pg, int64_t until_us)
 {
@@ -188,5 +196,5 @@ enum pg_status pg_flush_reads(struct pg *pg, int64_t until_us)
         if (status != PG_OK || pg_get_bool(pg, 0, 0))
             return status;
     }
-    return pg_flush_log(pg, until_us);
+    return pg_may_commit(pg) == PG_OK ? pg_flush_log(pg, until_us) : PG_FAILED;
 }

@@ -186,6 +186,10 @@ void pg_commit_early(struct pg *pg, bool early);
  * probe has begun on this server at most a second ago has come back. A primary that was left behind
  * answers, and does not know what is sold and cancelled elsewhere. Cheap. */
 bool pg_is_current(const struct pg *pg);
+/* PG_FAILED where a commit would not come back, as store_prepare has seen: nothing that needs one
+ * should be begun, since PostgreSQL does not see that nobody waits for it any more, and keeps its
+ * session. Cheap. */
+enum pg_status pg_may_commit(struct pg *pg);
 /* Waits until all that this session has read is as durable as a commit of its own. PG_OK, or
  * nothing is known. */
 enum pg_status pg_flush_reads(struct pg *pg, int64_t until_us);

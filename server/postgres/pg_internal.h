@@ -31,6 +31,7 @@ struct store {
     atomic_bool ready;
     atomic_bool waits;
     _Atomic int64_t epoch_base;    /* of the database that `ready` speaks of */
+    atomic_bool hangs;             /* a commit would not come back */
     _Atomic(const char *) trouble; /* why nothing can be sold though it is up; "": it can */
     struct store_lasting waiter;   /* the background's, as what follows: store.c's try_commit */
     int64_t commit_at_us;

@@ -318,11 +318,13 @@ static bool prepare(struct store *store, struct pg *pg, int64_t until_us, int64_
     if (!look_at_server(store, pg, until_us, error))
         return false;
     const char *trouble = find_trouble(pg);
+    bool absent = pg_get_bool(pg, 0, 8);
     struct store_durability durability = read_durability(pg);
     int64_t begun_us = clock_mono_us();
     if (!*trouble)
         trouble = try_commit(store, pg, &durability);
     until_us += clock_mono_us() - begun_us;
+    atomic_store_explicit(&store->hangs, absent || store->stalled, memory_order_relaxed);
     if (*trouble && store->stalled) {
         store_set_trouble(store, trouble);
         pg_close(pg);

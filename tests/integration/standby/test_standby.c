@@ -467,6 +467,12 @@ TEST(what_was_proven_is_asked_again)
     stop_servers();
 }
 
+static int64_t waiters(void)
+{
+    return witness_number(here.witness, "SELECT count(*) FROM pg_stat_activity"
+                                        " WHERE wait_event = 'SyncRep'");
+}
+
 /* Every order that is begun would be unknown, and keep a session of PostgreSQL's. */
 TEST_WITH(a_standby_that_stays_away_is_not_waited_for, start_hasty_server, end)
 {
@@ -478,13 +484,46 @@ TEST_WITH(a_standby_that_stays_away_is_not_waited_for, start_hasty_server, end)
     wait_ready(false);
     shop_expect_buy(here.server, &other, 503, "backend_unavailable", NULL);
     assert_int_equal(server_status(here.server, "GET", "/products/1", NULL, NULL), 200);
-    assert_int_equal(witness_number(here.witness, "SELECT count(*) FROM pg_stat_activity"
-                                                  " WHERE wait_event = 'SyncRep'"),
-                     2); /* the order's, and the probe's */
+    assert_int_equal(waiters(), 2); /* the order's, and the probe's */
     postgres_resume(here.standby);
     wait_ready(true);
     shop_expect_buy_soon(here.server, &other, 201);
     shop_expect_consistent(here.server, buy.product);
+    stop_servers();
+}
+
+/* What is asked meanwhile leaves no session behind: PostgreSQL does not see that the other side of
+ * one that waits for a standby has gone, and allows only so many. */
+TEST_WITH(nothing_piles_up_while_a_standby_stays_away, start_hasty_server, end)
+{
+    char id[SHOP_ID_SIZE], order[64], list[64], cancel[72], pay[64], product[64];
+    struct buy buy = {.strategy = "conditional", .product = put(NULL), .user = 1};
+
+    shop_expect_buy(here.server, &buy, 201, "", id);
+    snprintf(order, sizeof order, "/orders/%s", id);
+    snprintf(list, sizeof list, "/orders?product_id=%lld", (long long)buy.product);
+    snprintf(cancel, sizeof cancel, "/orders/%s/cancel", id);
+    snprintf(pay, sizeof pay, "/orders/%s/pay", id);
+    snprintf(product, sizeof product, "/products/%lld", (long long)buy.product);
+    const struct {
+        const char *method, *target, *body;
+    } calls[] = {{"GET", order, NULL},
+                 {"GET", list, NULL},
+                 {"GET", "/orders/feed", NULL},
+                 {"POST", cancel, NULL},
+                 {"POST", pay, NULL},
+                 {"PUT", product, "{\"stock\": 5}"},
+                 {"PATCH", product, "{\"limit_per_user\": 5}"}};
+    postgres_pause(here.standby);
+    wait_ready(false);
+    int64_t before = waiters();
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        shop_expect(here.server, calls[i].method, calls[i].target, NULL, calls[i].body, 503,
+                    "backend_unavailable");
+        assert_int_equal(waiters(), before);
+    }
+    postgres_resume(here.standby);
+    wait_ready(true);
     stop_servers();
 }
 
