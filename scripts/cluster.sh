@@ -142,7 +142,8 @@ watchdog: {mode: 'off'}
 YML
 }
 
-start_patroni() { launch "$1" patroni -5 patroni "$home/$1/patroni.yml"; } # NODE
+# Its postmaster is a daemon: under tini somebody takes note of its end also where process 1 does not, as in a container.
+start_patroni() { launch "$1" patroni -5 tini -s -- patroni "$home/$1/patroni.yml"; } # NODE
 
 start_node() { # NODE
   start_etcd "$1"
