@@ -4,8 +4,9 @@
  * The library is synchronous and serves heartbeats only inside its own calls, so a connection that
  * its thread neglects for two heartbeats is closed by the broker and made again on its next use.
  * Channel 1 consumes, acknowledges and replies; channel 2 has publisher confirms and one message
- * under way at a time, so a confirm needs no book-keeping. Anything unexpected (the broker closes a
- * channel, a queue is deleted under its consumer) closes the connection.
+ * under way at a time, so a confirm needs no book-keeping; queues are declared on channel 3, which
+ * the broker closes where there is one with other arguments. Anything else unexpected (the broker
+ * closes a channel, a queue is deleted under its consumer) closes the connection.
  */
 #include "rabbitmq/rabbit.h"
 
@@ -26,6 +27,7 @@ enum {
     FRAME_BYTES = 131072,
     CHANNEL = 1,
     CONFIRMED = 2,
+    DECLARES = 3,
     /* Messages, each with up to a batch of orders: a consumer's next, and cancels and restocks
      * whose row is held, which keep theirs. */
     PREFETCH = 64,
@@ -292,22 +294,68 @@ static amqp_table_entry_t number_entry(const char *key, int32_t value)
                                 {.kind = AMQP_FIELD_KIND_I32, .value.i32 = value}};
 }
 
+/* The major version that the broker names; 0: none. */
+static int version(struct rabbit *rabbit)
+{
+    const amqp_table_t *properties = amqp_get_server_properties(rabbit->conn);
+
+    for (int i = 0; i < properties->num_entries; i++) {
+        const amqp_table_entry_t *entry = &properties->entries[i];
+        if (entry->key.len == 7 && memcmp(entry->key.bytes, "version", 7) == 0 &&
+            entry->value.kind == AMQP_FIELD_KIND_UTF8 && entry->value.value.bytes.len > 0)
+            return *(const char *)entry->value.value.bytes.bytes - '0';
+    }
+    return 0;
+}
+
+static bool is_inequivalent(amqp_rpc_reply_t reply)
+{
+    const amqp_channel_close_t *channel = reply.reply.decoded;
+
+    return reply.reply_type == AMQP_RESPONSE_SERVER_EXCEPTION &&
+           reply.reply.id == AMQP_CHANNEL_CLOSE_METHOD &&
+           channel->reply_code == AMQP_PRECONDITION_FAILED;
+}
+
+static amqp_rpc_reply_t declare(struct rabbit *rabbit, const char *queue, amqp_table_t arguments)
+{
+    amqp_channel_open(rabbit->conn, DECLARES);
+    amqp_rpc_reply_t opened = amqp_get_rpc_reply(rabbit->conn);
+    if (opened.reply_type != AMQP_RESPONSE_NORMAL)
+        return opened;
+    amqp_queue_declare(rabbit->conn, DECLARES, amqp_cstring_bytes(queue), 0, 1, 0, 0, arguments);
+    return amqp_get_rpc_reply(rabbit->conn);
+}
+
 bool rabbit_declare(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue)
 {
+    /* From version 4 on a message is dropped that was delivered 20 times and not acknowledged, as
+     * an outage of PostgreSQL's makes it: unless the queue was made with the last of these, which
+     * version 3 would take for 0. */
     amqp_table_entry_t work[] = {
         text_entry("x-queue-type", "quorum"),
         flag_entry("x-single-active-consumer"),
+        number_entry("x-delivery-limit", -1),
     };
     amqp_table_entry_t replies[] = {
         number_entry("x-expires", REPLIES_EXPIRE_MS),
         number_entry("x-max-length", REPLIES_MOST),
     };
-    amqp_table_t table = {2, kind == RABBIT_WORK ? work : replies};
 
     if (!rabbit->conn)
         return false;
-    amqp_queue_declare(rabbit->conn, CHANNEL, amqp_cstring_bytes(queue), 0, 1, 0, 0, table);
-    return check_reply(rabbit, amqp_get_rpc_reply(rabbit->conn), queue);
+    bool endless = kind == RABBIT_WORK && version(rabbit) >= 4;
+    amqp_table_t table = {endless ? 3 : 2, kind == RABBIT_WORK ? work : replies};
+    amqp_rpc_reply_t declared = declare(rabbit, queue, table);
+    if (endless && is_inequivalent(declared)) { /* one that was made without it serves, too */
+        amqp_channel_close_ok_t ok;
+        amqp_send_method(rabbit->conn, DECLARES, AMQP_CHANNEL_CLOSE_OK_METHOD, &ok);
+        table.num_entries = 2;
+        declared = declare(rabbit, queue, table);
+    }
+    return check_reply(rabbit, declared, queue) &&
+           check_reply(rabbit, amqp_channel_close(rabbit->conn, DECLARES, AMQP_REPLY_SUCCESS),
+                       queue);
 }
 
 static bool consume(struct rabbit *rabbit, enum rabbit_kind kind, const char *queue)

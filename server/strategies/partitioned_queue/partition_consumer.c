@@ -106,7 +106,7 @@ static bool listen_to_sets(struct consumer *consumer)
     struct session *session = consumer->session;
     int64_t until_us = clock_mono_us() + PARTITION_TIMEOUT_US;
 
-    if (!pg_connect(session->pg, until_us)) {
+    if (!pg_connect(session->pg, until_us) || pg_may_commit(session->pg) != PG_OK) {
         fail(consumer, pg_error(session->pg));
     } else if (!rabbit_connect(partition_rabbit(session), until_us) || !consume_sets(consumer)) {
         fail(consumer, rabbit_error(partition_rabbit(session)));

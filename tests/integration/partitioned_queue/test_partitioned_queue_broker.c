@@ -215,6 +215,41 @@ TEST(a_queue_of_another_type_is_shown)
     queue_shop_close(&shop);
 }
 
+/* From version 4 on RabbitMQ drops what was delivered too often, unless the queue says not to; one
+ * that was made without such a word serves, too. */
+TEST(nothing_is_dropped_for_its_deliveries)
+{
+    struct queue_shop shop;
+    char name[128];
+
+    queue_shop_open(&shop, NULL, -1, NULL);
+    snprintf(name, sizeof name, "%s.orders.%lld.2.", shop.system,
+             (long long)witness_number(shop.witness, "SELECT base >> 26 FROM epoch_base"));
+    free(queue_ctl("eval rabbit_amqqueue:declare({resource,<<47>>,queue,"
+                   "atom_to_binary('%s0',utf8)},true,false,[{atom_to_binary('x-queue-type',utf8),"
+                   "longstr,atom_to_binary(quorum,utf8)},"
+                   "{atom_to_binary('x-single-active-consumer',utf8),bool,true}],none,<<120>>).",
+                   name));
+    struct server *other = server_start("--system-name", shop.system, "--sets", "2");
+    for (int64_t product = 1; product <= 4; product++) { /* of both sets */
+        struct buy buy = queue_buy(product, 50);
+        buy.more = "&wait_ms=30000";
+        shop_put(other, product, 10, NULL);
+        shop_expect_buy(other, &buy, 201, "", NULL);
+    }
+    queue_wait_shown(other, true, "");
+    char *said = queue_ctl("eval {ok,Q}=rabbit_amqqueue:lookup({resource,<<47>>,queue,"
+                           "atom_to_binary('%s1',utf8)}),"
+                           "{rabbit_misc:version(),amqqueue:get_arguments(Q)}.",
+                           name);
+    bool limits = atoi(said + strcspn(said, "0123456789")) >= 4;
+    if ((strstr(said, "\"x-delivery-limit\">>,signedint,-1") != NULL) != limits)
+        fail_msg("%s", said);
+    free(said);
+    server_stop(other);
+    queue_shop_close(&shop);
+}
+
 /* However that ended. */
 static int end_alarm(void **state)
 {
