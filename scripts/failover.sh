@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # failover.sh: what failovers of cluster.sh's cost recorded buyers, and that none of them loses an order.
 #
-#   failover.sh [--runs N] [--seed N] [--faults NAME,…] [--strategies NAME,…] [--mode strict|quorum] [--out DIR]
+#   failover.sh [--runs N] [--seed N] [--faults NAME,…] [--strategies NAME,…] [--mode strict|quorum] [--untimed] [--out DIR]
 #
 # Three servers outside of the nodes, one of which has rights on rows alone, sell by several strategies at once, while the
 # primary is killed with all of its node (kill), stands still until it has been replaced and then wakes (freeze), has its
@@ -12,14 +12,15 @@
 # waits. The control is `half` with an asynchronous standby, which must lose orders that were answered 201: else the fault
 # has hit nobody.
 #
-# Without options half, freeze and switchover once, with conditional and batch: some six minutes. Exit status: 0 as it
-# should be, 1 not, 2 it cannot be seen here (no root, no namespaces). DIR (.stack/failover/out) keeps the logs, and the
-# ledgers that show something.
+# Without options half, freeze and switchover once, with conditional and batch: four minutes. --untimed: how long anything
+# took is told and not judged, for a machine that is busy with something else. Exit status: 0 as it should be, 1 not, 2 it
+# cannot be seen here (no root, no namespaces). DIR (.stack/failover/out) keeps the logs, and the ledgers that show
+# something.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/soak.d/crowds.sh"
 
-runs=1 seed=1 mode=strict out=$root/.stack/failover/out
+runs=1 seed=1 mode=strict untimed='' out=$root/.stack/failover/out
 faults=(half freeze switchover) known=(kill freeze cut half switchover) server_options=(--lock-ttl-ms 2000 --work-timeout-ms 1500)
 head_s=4 most_s=600 replaced_ms=45000 sold_ms=5000 pauses=1
 strategies=(conditional batch)
@@ -30,6 +31,7 @@ while [ $# -gt 0 ]; do
     --seed) [[ ${2:-} =~ ^[0-9]{1,9}$ ]] || die "--seed takes a number"; seed=$2 ;;
     --faults) IFS=, read -r -a faults <<<"${2:?--faults takes names}" ;;
     --strategies) IFS=, read -r -a strategies <<<"${2:?--strategies takes names}" ;;
+    --untimed) untimed=1; shift; continue ;;
     --mode) [[ ${2:-} =~ ^(strict|quorum)$ ]] || die "--mode takes strict or quorum"; mode=$2 ;;
     --out) out=$(realpath -m "${2:?--out takes a folder}") ;;
     *) die "there is no $1: $(sed -n '4s/^# *//p' "${BASH_SOURCE[0]}")" ;;
@@ -91,7 +93,7 @@ break_primary() { # FAULT
   bound_ms=$((($(now_us) - begun_us) / 1000 + sold_ms))
   echo "$begun_us $1 $bound_ms" >>"$out/events"
   say "$1 of $node: replaced after $(((replaced_us - begun_us) / 1000)) ms"
-  [ $(((replaced_us - begun_us) / 1000)) -le $replaced_ms ] || fail "$1: $node was not replaced in time"
+  [ -n "$untimed" ] || [ $(((replaced_us - begun_us) / 1000)) -le $replaced_ms ] || fail "$1: $node was not replaced in time"
   rest_until $((begun_us + bound_ms * 1000 + 1000000))
 }
 
@@ -127,8 +129,9 @@ for number in $(seq "$runs"); do
   for fault in "${faults[@]}"; do run "$fault" "$number"; done
 done
 stop
+lost=$violations result=$((failures + violations))
 judge_first_sales "${faults[@]}"
-result=$((failures + violations)) lost=$violations
+[ -n "$untimed" ] || result=$((failures + violations))
 
 say "and the control: the standby is asynchronous"
 start async

@@ -63,7 +63,7 @@ case ${1:-} in
 esac
 
 install_packages "${build_packages[@]}" "${run_packages[@]}" "${bench_packages[@]}" "${component_packages[@]}" \
-  "${example_packages[@]}" "${test_packages[@]}"
+  "${example_packages[@]}" "${cluster_packages[@]}" "${test_packages[@]}"
 for preset in dev asan tsan; do build "$preset"; done
 build dev-clang
 build dev-clang-19
