@@ -8,7 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SPARE_DESCRIPTORS = 400 }; /* and some that every client_allow has */
+enum {
+    SPARE_DESCRIPTORS = 400, /* and some that every client_allow has */
+    STANDBY_MS = 120000
+};
 
 struct bench_series *bench_series_of(struct bench *bench, const struct bench_measure *measure)
 {
@@ -76,23 +79,68 @@ static bool stop_instances(struct bench *bench, struct error *error)
     return stopped;
 }
 
-bool bench_hold_flushes(struct bench *bench, int ms, struct error *error)
+static bool set_role(const struct bench *bench, const char *name, const char *value,
+                     struct error *error)
 {
-    char delay[120];
+    char sql[120];
+    snprintf(sql, sizeof sql, "ALTER ROLE CURRENT_USER %s %s%s%s", value ? "SET" : "RESET", name,
+             value ? " = " : "", value ? value : "");
+    return bench_order(bench, sql, error);
+}
+
+static bool hold_flushes(struct bench *bench, int ms, struct error *error)
+{
+    char delay[20];
+    snprintf(delay, sizeof delay, "%d", ms * 1000);
     if (bench->flush_ms == ms)
         return true;
-    if (ms == 0)
-        snprintf(delay, sizeof delay, "ALTER ROLE CURRENT_USER RESET commit_delay");
-    else
-        snprintf(delay, sizeof delay, "ALTER ROLE CURRENT_USER SET commit_delay = %d", ms * 1000);
-    if (!bench_order(bench, delay, error) ||
-        !bench_order(bench,
-                     ms == 0 ? "ALTER ROLE CURRENT_USER RESET commit_siblings"
-                             : "ALTER ROLE CURRENT_USER SET commit_siblings = 0",
-                     error))
+    if (!set_role(bench, "commit_delay", ms ? delay : NULL, error) ||
+        !set_role(bench, "commit_siblings", ms ? "0" : NULL, error))
         return false;
     bench->flush_ms = ms;
     return stop_instances(bench, error);
+}
+
+static bool wait_for_standby(struct bench *bench, bool waits, int link_ms, struct error *error)
+{
+    if (bench->link.relay && !way_delay(&bench->link, link_ms * INT64_C(1000), error))
+        return false;
+    bool alone = bench->link.relay && !waits;
+    if (alone == bench->alone)
+        return true;
+    if (!set_role(bench, "synchronous_commit", alone ? "local" : NULL, error))
+        return false;
+    bench->alone = alone;
+    return stop_instances(bench, error);
+}
+
+bool bench_set_commits(struct bench *bench, const struct bench_measure *measure,
+                       struct error *error)
+{
+    static const struct bench_measure as_it_was = {.waits = true};
+    if (!measure)
+        measure = &as_it_was;
+    else if (measure->waits && !bench->link.relay)
+        return error_fail(error, "there is no standby to wait for (--standby)");
+    return hold_flushes(bench, measure->flush_ms, error) &&
+           wait_for_standby(bench, measure->waits, measure->link_ms, error);
+}
+
+bool bench_start_standby(struct bench *bench, struct error *error)
+{
+    char output[400], from[700];
+    const char *const argv[] = {"sh", "-c", bench->options->standby, NULL};
+    const char *const environment[] = {from, NULL};
+    const struct process_capture capture = {.environment = environment,
+                                            .output = output,
+                                            .size = sizeof output,
+                                            .limit_ms = STANDBY_MS};
+    bench_say(bench, "starting a standby");
+    if (!way_to_postgres(&bench->link, bench->harness.options->database, error))
+        return false;
+    snprintf(from, sizeof from, "SECKILL_STANDBY_FROM=%s", bench->link.address);
+    return process_capture(argv, &capture, error) ||
+           error_prefix(error, "--standby: %.300s", output);
 }
 
 bool bench_use_instances(struct bench *bench, int count, struct error *error)

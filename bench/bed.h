@@ -9,6 +9,7 @@
 #include "bench/tools/database.h"
 #include "bench/tools/nginx.h"
 #include "loadtest/commands/harness.h"
+#include "loadtest/faults/way.h"
 
 struct bench {
     const struct bench_options *options; /* borrowed; harness.options is their base */
@@ -19,6 +20,8 @@ struct bench {
     struct nginx nginx;        /* no process: not installed */
     int instances;             /* that run now */
     int flush_ms;              /* that flushes are held back by the role's settings */
+    struct way link;           /* from the standby to PostgreSQL; no relay: there is no standby */
+    bool alone;                /* by the role's settings commits do not wait for it */
     int64_t crowd_product;     /* has the ten million rows; 0: there are none */
     int64_t next_product;      /* every measurement has products that were never sold */
     bool log_files;            /* were made before the first measurement */
@@ -38,9 +41,14 @@ void bench_say(const struct bench *bench, const char *text);
 /* Any statement; what it answers is of no interest. */
 bool bench_order(const struct bench *bench, const char *sql, struct error *error);
 
-/* Has PostgreSQL hold every flush back so long (0: not at all), by settings of the role's, which
- * sessions have from their beginning: the servers are stopped. False when the role may not. */
-bool bench_hold_flushes(struct bench *bench, int ms, struct error *error);
+/* What a commit waits for, as the measurement wants it, or with NULL as it was: by settings of the
+ * role's, which sessions have from their beginning, so that the servers are stopped where they
+ * change. False when the role may not. */
+bool bench_set_commits(struct bench *bench, const struct bench_measure *measure,
+                       struct error *error);
+/* Has --standby start a standby for which commits wait, and whose way to PostgreSQL leads through a
+ * relay. */
+bool bench_start_standby(struct bench *bench, struct error *error);
 
 /* As many instances as the measurement asks for, and no other: one beside would take part in
  * consuming what redis-stock has queued. */

@@ -110,13 +110,21 @@ static bool empty_orders(const struct bench *bench)
 }
 
 /* Where the role may not, there are no figures, and that is no fault. */
-static bool hold_flushes(struct bench *bench, size_t which)
+static bool set_commits(struct bench *bench, size_t which)
 {
     struct error error;
-    if (bench_hold_flushes(bench, bench_measures[which].flush_ms, &error))
+    if (bench_set_commits(bench, &bench_measures[which], &error))
         return true;
     bench_leave_out(&bench->series[which], error.text);
     return false;
+}
+
+static bool start_standby(struct bench *bench, struct error *error)
+{
+    bool wanted = false;
+    for (size_t i = 1; i < BENCH_MEASURES; i++)
+        wanted = wanted || (bench->series[i].wanted && bench_measures[i].waits);
+    return !wanted || !*bench->options->standby || bench_start_standby(bench, error);
 }
 
 static bool try_all_clients(struct bench *bench, struct error *error)
@@ -128,7 +136,7 @@ static bool try_all_clients(struct bench *bench, struct error *error)
             continue;
         if (!found)
             bench_leave_out(series, error->text);
-        else if (hold_flushes(bench, i) && !bench_try_clients(bench, &bench_measures[i], error))
+        else if (set_commits(bench, i) && !bench_try_clients(bench, &bench_measures[i], error))
             return false;
     }
     return true;
@@ -177,7 +185,7 @@ static bool take_sample(struct bench *bench, size_t which, struct bench_sample *
      * autovacuum is due. Else each figure stands on the rows of those before it. */
     if (!bench->crowd_product && !empty_orders(bench))
         bench->orders_grew = true;
-    if (!hold_flushes(bench, which))
+    if (!set_commits(bench, which))
         return true;
     steal_look(&before);
     if (!kinds[bench_measures[which].kind](bench, &bench_measures[which], sample, error))
@@ -287,10 +295,10 @@ static bool make(struct bench *bench, struct bench_report *report, struct error 
     struct error ignored;
     (void)client_allow(MOST_CONNECTIONS, &ignored); /* what then fails says so */
     make_log_files(bench);
-    return bench_use_instances(bench, 1, error) && start_ceiling(bench, error) &&
-           start_nginx(bench, error) && try_all_clients(bench, error) &&
-           take_rounds(bench, false, error) && take_more_rounds(report, bench, error) &&
-           take_rounds(bench, true, error);
+    return start_standby(bench, error) && bench_use_instances(bench, 1, error) &&
+           start_ceiling(bench, error) && start_nginx(bench, error) &&
+           try_all_clients(bench, error) && take_rounds(bench, false, error) &&
+           take_more_rounds(report, bench, error) && take_rounds(bench, true, error);
 }
 
 static int tell(struct bench_report *report)
@@ -333,8 +341,8 @@ int bench_command(const struct bench_options *options)
     if (made)
         clean(bench);
     made = made && harness_close_fleet(&bench->harness, &error);
-    if (bench->database && !bench_hold_flushes(bench, 0, &ignored))
-        fprintf(stderr, "seckill-bench: the role still has its commit_delay: %s\n", ignored.text);
+    if (bench->database && !bench_set_commits(bench, NULL, &ignored))
+        fprintf(stderr, "seckill-bench: the role still has its settings: %s\n", ignored.text);
     bench_say(bench, "");
     int status = begun && !process_interrupted() ? tell(&report) : 2;
     if (!made) {
@@ -342,6 +350,7 @@ int bench_command(const struct bench_options *options)
         status = status == 1 ? 1 : 2; /* what was missed was missed, whatever came then */
     }
     stop_points_of_reference(bench);
+    way_close(&bench->link);
     harness_fini(&bench->harness);
     database_destroy(bench->database);
     free(bench);

@@ -28,6 +28,9 @@ static const struct option_row rows[] = {
                "every row, not the short form"),
     OPTION_ROW("rows", ALWAYS, OPTION_LIST, AT(rows), NULL, 0, 0, false, "1,2,...",
                "these rows alone"),
+    OPTION_ROW("standby", ALWAYS, OPTION_TEXT, AT(standby), "", 0, 0, false, "COMMAND",
+               "row 23: starts a standby for which commits wait, and which finds PostgreSQL by the "
+               "conninfo $SECKILL_STANDBY_FROM"),
 };
 
 static const struct option_stop stops[] = {

@@ -11,6 +11,7 @@ struct bench_options {
     int64_t max_wait_s;      /* in all, for less steal than that */
     bool full;               /* every row */
     struct option_list rows; /* these rows; none: those of the form */
+    const char *standby;     /* a command that starts one; "" */
 };
 
 /* False with a text that names the flag and what it takes. */

@@ -12,14 +12,22 @@ const struct bench_measure bench_measures[BENCH_MEASURES] = {
 #undef MEASURE
 };
 
-enum { MOST = 1, BRIEF = 2 };
+enum { MOST = 1, BRIEF = 2, APART = 4 };
 #define RATE(measure)       MEASURE_##measure, FIGURE_RATE
 #define FIGURE(measure, of) MEASURE_##measure, FIGURE_##of
 #define ALONE               MEASURE_NONE, FIGURE_RATE
 
 const struct bench_row bench_rows[] = {
 #define ROW(number, what, figure, against, bound, aim, flags)                                      \
-    {number, what, {figure}, {against}, bound, aim, (MOST & (flags)) != 0, (BRIEF & (flags)) != 0},
+    {number,                                                                                       \
+     what,                                                                                         \
+     {figure},                                                                                     \
+     {against},                                                                                    \
+     bound,                                                                                        \
+     aim,                                                                                          \
+     (MOST & (flags)) != 0,                                                                        \
+     (BRIEF & (flags)) != 0,                                                                       \
+     (APART & (flags)) != 0},
 #include "bench/rows.def"
 #undef ROW
 };
@@ -58,5 +66,5 @@ bool bench_row_wanted(const struct bench_row *row, const struct bench_options *o
         if (is_named(row, options->rows.items[i]))
             return true;
     }
-    return options->rows.count == 0 && (options->full || row->brief);
+    return options->rows.count == 0 && !row->apart && (options->full || row->brief);
 }

@@ -9,7 +9,7 @@
 
 #include "bench/flags.h"
 
-enum { BENCH_CLIENT_COUNTS = 5, BENCH_ROWS_MAX = 64 };
+enum { BENCH_CLIENT_COUNTS = 5, BENCH_ROWS_MAX = 96 };
 
 enum bench_figure {
     FIGURE_RATE,      /* answers of the kind asked for, a second: 201, 202, or the refusals */
@@ -53,6 +53,8 @@ struct bench_measure {
     int times;         /* an overload: of the peak */
     int flush_ms;      /* that each flush of PostgreSQL's is held back; 0: not */
     const char *flush; /* who flushes: "own", "shared"; NULL: the strategy's default */
+    bool waits;        /* for a synchronous standby, */
+    int link_ms;       /* which is so much farther away than it is, there and back */
     bool sold_out;
     bool last; /* not before the others have been made in every round */
 };
@@ -70,6 +72,7 @@ struct bench_row {
     double aim;                    /* 0: none */
     bool most;
     bool brief; /* in the short form */
+    bool apart; /* when it is named alone: it brings a standby, which others would feel */
 };
 
 extern const struct bench_measure bench_measures[BENCH_MEASURES];

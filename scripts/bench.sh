@@ -14,6 +14,8 @@ build release seckill-server seckill-bench-server seckill-bench
 trap pass_on INT TERM HUP
 use_stack "$root/.stack/bench" fresh
 cd "$root"
-build/release/bench/seckill-bench --server-binary build/release/server/seckill-server "$@" &
+standby="'$stack' --dir '$stack_dir' up --with standby && psql -X -q '${SECKILL_DATABASE/user=seckill/user=postgres}' \
+  -c \"ALTER SYSTEM SET synchronous_standby_names = 'standby'\" -c 'SELECT pg_reload_conf()'"
+build/release/bench/seckill-bench --server-binary build/release/server/seckill-server --standby "$standby" "$@" &
 child=$!
 wait_child
