@@ -46,6 +46,7 @@ cluster() { "$root/scripts/cluster.sh" --dir "$dir" "$@" 8>&-; }
 end() {
   trap '' INT TERM HUP
   end_all ''
+  cp "$dir"/n?.*.log "$out" 2>/dev/null || true   # there are none where all went well
   cluster down
   leave_stack
 }
