@@ -5,7 +5,8 @@
 #   cluster.sh [--dir DIR] up [--mode MODE]  start it, and wait until a standby has what a commit promises
 #   cluster.sh [--dir DIR] down              stop all of it and leave nothing
 #   cluster.sh [--dir DIR] status            what Patroni says of its members
-#   cluster.sh [--dir DIR] env               a line for eval: SECKILL_DATABASE, all hosts
+#   cluster.sh [--dir DIR] env               lines for eval: SECKILL_DATABASE, all hosts; SECKILL_POOLED_DATABASE, the
+#                                            same through a PgBouncer on each (1.21 and later: Debian 13)
 #   cluster.sh [--dir DIR] primary           the name of the node that takes writes
 #   cluster.sh [--dir DIR] kill NODE         every process of it, as a machine that loses its power
 #   cluster.sh [--dir DIR] freeze NODE       every process of it stands still; thawed, it knows of nothing
@@ -27,7 +28,7 @@ dir=$root/.cluster
 nodes=(n1 n2 n3)
 unset "${!PG@}"
 
-usage() { sed -n '5,20s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '5,21s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 cannot() { echo "$me: $*" >&2; exit 2; }
 
 # --- what DIR remembers: home, name, net (the first three numbers of its addresses) and mode ---
@@ -143,11 +144,35 @@ YML
 }
 
 # Its postmaster is a daemon: under tini somebody takes note of its end also where process 1 does not, as in a container.
+start_pooler() { launch "$1" pgbouncer 0 /usr/sbin/pgbouncer "$home/$1/pgbouncer.ini"; } # NODE
+
 start_patroni() { launch "$1" patroni -5 tini -s -- patroni "$home/$1/patroni.yml"; } # NODE
+
+# Named statements are kept apart from that version on.
+has_pooler() { dpkg --compare-versions "$(dpkg-query -W -f '${Version}' pgbouncer 2>/dev/null)" ge 1.21; }
+
+write_pooler() { # NODE
+  cat >"$home/$1/pgbouncer.ini" <<INI
+[databases]
+* = host=$(address "$1") port=5432
+[pgbouncer]
+listen_addr = $(address "$1")
+listen_port = 6432
+unix_socket_dir =
+auth_type = trust
+auth_file = $home/$1/users
+pool_mode = transaction
+max_prepared_statements = 200
+default_pool_size = 30
+server_login_retry = 1
+INI
+  printf '"seckill" ""\n' >"$home/$1/users"
+}
 
 start_node() { # NODE
   start_etcd "$1"
   if has_postgres "$1"; then start_patroni "$1"; fi
+  if [ -f "$home/$1/pgbouncer.ini" ]; then start_pooler "$1"; fi
 }
 
 # --- what Patroni says ---
@@ -207,13 +232,17 @@ up() {
   for node in "${nodes[@]}"; do
     mkdir -p "$home/$node/postgres" "$home/$node/etcd"
     if has_postgres "$node"; then write_patroni "$node"; fi
+    if has_postgres "$node" && has_pooler; then write_pooler "$node"; fi
     chown -R postgres:postgres "$home/$node"
     chmod 700 "$home/$node" "$home/$node/"{postgres,etcd}
     start_etcd "$node"
   done
   start_patroni n1
   wait_until 90 "n1 has not become the primary" takes_writes n1
-  for node in $(members); do [ "$node" = n1 ] || start_patroni "$node"; done
+  for node in $(members); do
+    [ "$node" = n1 ] || start_patroni "$node"
+    if has_pooler; then start_pooler "$node"; fi
+  done
   query postgres 'CREATE ROLE seckill LOGIN; CREATE ROLE shop LOGIN'
   query postgres 'CREATE DATABASE seckill OWNER seckill'
   query postgres 'GRANT pg_checkpoint, pg_monitor TO seckill; GRANT pg_monitor TO shop'
@@ -285,6 +314,7 @@ print_env() {
   local node hosts=''
   for node in $(members); do hosts+=,$(address "$node"); done
   printf 'export SECKILL_DATABASE=%q\n' "host=${hosts#,} port=5432 dbname=seckill user=seckill"
+  ! has_pooler || printf 'export SECKILL_POOLED_DATABASE=%q\n' "host=${hosts#,} port=6432 dbname=seckill user=seckill"
 }
 
 status() {

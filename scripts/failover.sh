@@ -3,7 +3,8 @@
 #
 #   failover.sh [--runs N] [--seed N] [--faults NAME,…] [--strategies NAME,…] [--mode strict|quorum] [--untimed] [--out DIR]
 #
-# Three servers outside of the nodes, one of which has rights on rows alone, sell by several strategies at once, while the
+# Three servers outside of the nodes, one of which has rights on rows alone and one is behind a PgBouncer of each node
+# (Debian 13), sell by several strategies at once, while the
 # primary is killed with all of its node (kill), stands still until it has been replaced and then wakes (freeze), has its
 # link down (cut), loses the other nodes while clients reach it (half), or hands over (switchover). Each run is a fault,
 # healed, and every ledger is judged on the primary that there is then: nothing may be lost, doubled or falsely sold out,
@@ -52,13 +53,14 @@ end() {
 }
 
 start() { # MODE
-  local settings code=0 i
+  local settings code=0
   cluster up --mode "$1" || code=$?
   [ $code = 0 ] || exit $code
   settings=$(cluster env)
   eval "$settings"
   urls=('' '' '')
-  for i in 0 1; do start_server $i; done
+  start_server 0
+  SECKILL_DATABASE=${SECKILL_POOLED_DATABASE:-$SECKILL_DATABASE} start_server 1
   psql -X -q -v ON_ERROR_STOP=1 "$SECKILL_DATABASE target_session_attrs=read-write" -c 'GRANT USAGE ON SCHEMA seckill TO shop' \
     -c 'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA seckill TO shop' \
     -c 'GRANT USAGE ON ALL SEQUENCES IN SCHEMA seckill TO shop'

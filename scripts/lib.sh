@@ -24,7 +24,8 @@ bench_packages=(nginx-light:nginx)   # a point of reference
 component_packages=(librabbitmq-dev rabbitmq-server libmemcached-dev memcached:memcached libzookeeper-mt-dev
   libzookeeper-java default-jre-headless:java)
 # cluster.sh: nodes that elect a primary
-cluster_packages=(patroni:patroni python3-etcd etcd-server:etcd iproute2:ip tini:tini)
+cluster_packages=(patroni:patroni python3-etcd etcd-server:etcd iproute2:ip tini:tini
+  pgbouncer:pgbouncer)
 # examples/: what its shops are written with and sell on. A MariaDB without its service. Where there is an npm, its Node
 # may be a stranger's, with which Debian's modules conflict: there examples/run.sh fetches them.
 java_packages=(default-jdk-headless:javac libpostgresql-jdbc-java libhikaricp-java libspring-jdbc-java libspring-aop-java
