@@ -2,11 +2,12 @@
 # PostgreSQL on several machines that elect a primary by Patroni and etcd, to see a failover on this one: each node is a
 # network namespace, with a link to a bridge on which this machine has an address. Needs root and Debian's packages.
 #
-#   cluster.sh [--dir DIR] up [--mode MODE]  start it, and wait until a standby has what a commit promises
+#   cluster.sh [--dir DIR] up [--mode MODE] [--with LIST]
+#                                            start it, and wait until a standby has what a commit promises
 #   cluster.sh [--dir DIR] down              stop all of it and leave nothing
 #   cluster.sh [--dir DIR] status            what Patroni says of its members
 #   cluster.sh [--dir DIR] env               lines for eval: SECKILL_DATABASE, all hosts; SECKILL_POOLED_DATABASE, the
-#                                            same through a PgBouncer on each (1.21 and later: Debian 13)
+#                                            same through a PgBouncer on each (1.21 and later: Debian 13); of LIST
 #   cluster.sh [--dir DIR] primary           the name of the node that takes writes
 #   cluster.sh [--dir DIR] kill NODE         every process of it, as a machine that loses its power
 #   cluster.sh [--dir DIR] freeze NODE       every process of it stands still; thawed, it knows of nothing
@@ -16,26 +17,28 @@
 #   cluster.sh [--dir DIR] switchover        a planned one, to a standby that has everything
 #
 # NODE is n1, n2, n3, or: primary. MODE is what a 201 is worth: strict (a synchronous standby, or no commit), quorum (any
-# one of two; Patroni 4), async. n3 has etcd alone, and with quorum a PostgreSQL, too. Several at once: a DIR each.
+# one of two; Patroni 4), async. n3 has etcd alone, and with quorum a PostgreSQL, too. LIST is some of rabbitmq, zookeeper,
+# redis (with Sentinels), on all three (cluster.d/others.sh). Several at once: a DIR each.
 #
 # DIR (.cluster in the checkout) holds the logs; the data is in a folder under /var/tmp, which DIR/state names. What runs
 # in a node's namespace was started here, so that is what gets the signals. Exit status 2: this machine cannot (no root,
 # no namespaces).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/cluster.d/others.sh"
 
 dir=$root/.cluster
 nodes=(n1 n2 n3)
 unset "${!PG@}"
 
-usage() { sed -n '5,21s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '5,22s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 cannot() { echo "$me: $*" >&2; exit 2; }
 
-# --- what DIR remembers: home, name, net (the first three numbers of its addresses) and mode ---
+# --- what DIR remembers: home, name, net (the first three numbers of its addresses), mode and what else there is ---
 
 read_state() {
   [ -f "$dir/state" ] || die "no cluster has been started in $dir: $me up"
-  read -r home name net mode <"$dir/state"
+  read -r home name net mode with <"$dir/state"
 }
 
 namespace() { echo "$name$1"; }   # NODE; its end of the bridge has the same name
@@ -170,9 +173,11 @@ INI
 }
 
 start_node() { # NODE
+  local other
   start_etcd "$1"
   if has_postgres "$1"; then start_patroni "$1"; fi
   if [ -f "$home/$1/pgbouncer.ini" ]; then start_pooler "$1"; fi
+  for other in $with; do "start_$other" "$1"; done
 }
 
 # --- what Patroni says ---
@@ -216,16 +221,17 @@ check_machine() {
 
 up() {
   [ ! -f "$dir/state" ] || die "a cluster has been started in $dir: $me down"
-  install_packages "${run_packages[@]}" "${cluster_packages[@]}"
+  local node other packages=()
+  for other in $with; do mapfile -t -O ${#packages[@]} packages < <(packages_of "$other"); done
+  install_packages "${run_packages[@]}" "${cluster_packages[@]}" "${packages[@]}"
   if [ "$mode" = quorum ] && dpkg --compare-versions "$(dpkg-query -W -f '${Version}' patroni)" lt 4; then
     cannot "quorum needs Patroni 4; here is $(patroni --version)"
   fi
-  local node
   name=sk$(printf '%s' "$dir" | cksum | cut -c 1-6)
   choose_net
   home=$(mktemp -d /var/tmp/seckill-cluster.XXXXXX)
   chmod 755 "$home"
-  echo "$home $name $net $mode" >"$dir/state"
+  echo "$home $name $net $mode $with" >"$dir/state"
   trap 'down' EXIT
   trap 'exit 130' INT TERM HUP
   lay_network
@@ -233,6 +239,7 @@ up() {
     mkdir -p "$home/$node/postgres" "$home/$node/etcd"
     if has_postgres "$node"; then write_patroni "$node"; fi
     if has_postgres "$node" && has_pooler; then write_pooler "$node"; fi
+    for other in $with; do "write_$other" "$node"; done
     chown -R postgres:postgres "$home/$node"
     chmod 700 "$home/$node" "$home/$node/"{postgres,etcd}
     start_etcd "$node"
@@ -246,6 +253,13 @@ up() {
   query postgres 'CREATE ROLE seckill LOGIN; CREATE ROLE shop LOGIN'
   query postgres 'CREATE DATABASE seckill OWNER seckill'
   query postgres 'GRANT pg_checkpoint, pg_monitor TO seckill; GRANT pg_monitor TO shop'
+  for node in "${nodes[@]}"; do   # one after the other, or RabbitMQ's find nobody to join
+    for other in $with; do "start_$other" "$node"; done
+    [[ " $with " != *" rabbitmq "* ]] || wait_until 120 "no RabbitMQ on $node" answers_rabbitmq "$node"
+  done
+  for other in $with; do
+    for node in "${nodes[@]}"; do wait_until 120 "no $other on $node" "answers_$other" "$node"; done
+  done
   wait_until 120 "no standby" has_standby
   trap - EXIT INT TERM HUP
   say "n1 takes writes after $SECONDS s; its address and the others': $0 --dir $dir env"
@@ -311,9 +325,10 @@ follow_again() {
 }
 
 print_env() {
-  local node hosts=''
+  local node other hosts=''
   for node in $(members); do hosts+=,$(address "$node"); done
   printf 'export SECKILL_DATABASE=%q\n' "host=${hosts#,} port=5432 dbname=seckill user=seckill"
+  for other in $with; do "env_$other"; done
   ! has_pooler || printf 'export SECKILL_POOLED_DATABASE=%q\n' "host=${hosts#,} port=6432 dbname=seckill user=seckill"
 }
 
@@ -341,11 +356,18 @@ enter() {
 }
 
 main() {
-  local command='' mode_asked='' node=''
+  local command='' mode_asked='' node='' other with=''
   while [ $# -gt 0 ]; do
     case $1 in
       --dir) [ $# -gt 1 ] || die "--dir takes a folder"; dir=$2; shift ;;
       --mode) [ $# -gt 1 ] || die "--mode takes strict, quorum or async"; mode_asked=$2; shift ;;
+      --with)
+        for other in ${2//,/ }; do
+          [[ " ${others[*]} " == *" $other "* ]] || die "--with takes some of: ${others[*]}"
+          with+=" $other"
+        done
+        [ -n "${with# }" ] || die "--with takes some of: ${others[*]}"
+        shift ;;
       -h | --help) usage; return ;;
       up | down | status | env | primary | switchover | kill | freeze | cut | half | heal)
         [ -z "$command" ] || die "one command: $command or $1"
@@ -360,7 +382,7 @@ main() {
     shift
   done
   [ -n "$command" ] || { usage >&2; exit 2; }
-  [ -z "$mode_asked" ] || [ "$command" = up ] || die "--mode goes with up"
+  [ -z "$mode_asked$with" ] || [ "$command" = up ] || die "--mode and --with go with up"
   mode=${mode_asked:-strict}
   [[ $mode == @(strict|quorum|async) ]] || die "--mode takes strict, quorum or async"
   if [ ! -d "$dir" ] && [ "$command" = down ]; then return; fi

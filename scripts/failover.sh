@@ -4,10 +4,9 @@
 #   failover.sh [--runs N] [--seed N] [--faults NAME,…] [--strategies NAME,…] [--mode strict|quorum] [--untimed] [--out DIR]
 #
 # Three servers outside of the nodes, one of which has rights on rows alone and one is behind a PgBouncer of each node
-# (Debian 13), sell by several strategies at once, while the
-# primary is killed with all of its node (kill), stands still until it has been replaced and then wakes (freeze), has its
-# link down (cut), loses the other nodes while clients reach it (half), or hands over (switchover). Each run is a fault,
-# healed, and every ledger is judged on the primary that there is then: nothing may be lost, doubled or falsely sold out,
+# (Debian 13), sell by several strategies at once; RabbitMQ and the locks' Redis are on the nodes, too. The primary is
+# killed with all of its node (kill), stands still until it has been replaced and then wakes (freeze), has its link down
+# (cut), loses the other nodes while clients reach it (half), or hands over (switchover). Each run is a fault, healed, and every ledger is judged on the primary that there is then: nothing may be lost, doubled or falsely sold out,
 # another node takes over within 45 s (a ttl of 20 s; where etcd's leader was on the node it elects another one first, and
 # the lock has its whole ttl again), and each product sells again within 5 s of a standby's being there, for which a commit
 # waits. The control is `half` with an asynchronous standby, which must lose orders that were answered 201: else the fault
@@ -54,7 +53,7 @@ end() {
 
 start() { # MODE
   local settings code=0
-  cluster up --mode "$1" || code=$?
+  cluster up --mode "$1" ${with:+--with "$with"} || code=$?
   [ $code = 0 ] || exit $code
   settings=$(cluster env)
   eval "$settings"
@@ -65,6 +64,7 @@ start() { # MODE
     -c 'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA seckill TO shop' \
     -c 'GRANT USAGE ON ALL SEQUENCES IN SCHEMA seckill TO shop'
   SECKILL_DATABASE=${SECKILL_DATABASE/user=seckill/user=shop} SECKILL_MIGRATE=never start_server 2
+  [[ $with != *redis* ]] || unset SECKILL_REDIS   # whose locks `check` would look at: it knows no Sentinels
 }
 
 stop() {
@@ -113,15 +113,21 @@ run() { # FAULT NUMBER
   say "$1, run $2: $operations operations, ${#names[@]} ledgers, $((violations - before)) with violations"
 }
 
-packages=("${build_packages[@]}" "${run_packages[@]}" "${cluster_packages[@]}") with=()
-if [[ " ${strategies[*]} " = *" partitioned-queue "* ]]; then
-  packages+=(librabbitmq-dev rabbitmq-server) with=(--with rabbitmq)
-fi
+packages=("${build_packages[@]}" "${run_packages[@]}" "${cluster_packages[@]}") with=''
+for strategy in "${strategies[@]}"; do
+  case $strategy in
+    redis-stock) ;;   # its Redis stands apart: it may not lose anything
+    partitioned-queue) packages+=(librabbitmq-dev) with+=,rabbitmq ;;
+    redis-* | wllock) [[ $with = *redis* ]] || with+=,redis ;;
+    zookeeper-lock) packages+=(libzookeeper-mt-dev) with+=,zookeeper ;;
+  esac
+done
+with=${with#,}
 install_packages "${packages[@]}"
 build release seckill-server seckill-loadtest
 check_strategies "$server" --strategies "$(IFS=,; echo "${strategies[*]}")"
 trap pass_on INT TERM HUP
-use_stack "$root/.stack/failover" fresh "${with[@]}"
+use_stack "$root/.stack/failover" fresh
 trap end EXIT
 rm -rf "$out"
 mkdir -p "$out"
