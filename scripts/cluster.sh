@@ -147,8 +147,6 @@ YML
 }
 
 # Its postmaster is a daemon: under tini somebody takes note of its end also where process 1 does not, as in a container.
-start_pooler() { launch "$1" pgbouncer 0 /usr/sbin/pgbouncer "$home/$1/pgbouncer.ini"; } # NODE
-
 start_patroni() { launch "$1" patroni -5 tini -s -- patroni "$home/$1/patroni.yml"; } # NODE
 
 # Named statements are kept apart from that version on.
@@ -171,6 +169,8 @@ server_login_retry = 1
 INI
   printf '"seckill" ""\n' >"$home/$1/users"
 }
+
+start_pooler() { launch "$1" pgbouncer 0 /usr/sbin/pgbouncer "$home/$1/pgbouncer.ini"; } # NODE
 
 start_node() { # NODE
   local other
