@@ -304,7 +304,12 @@ routes_to_others() { # NODE add|del: packets to them go nowhere
 heal() { # NODE
   routes_to_others "$1" del
   ip link set "$(namespace "$1")" up
-  if [ -z "$(processes "$1")" ]; then start_node "$1"; else signal "$1" CONT; fi
+  if [ -z "$(processes "$1")" ]; then
+    rm -f "$home/$1/postgres/postmaster.pid"   # its number may be a zombie's, where a machine's would be nobody's
+    start_node "$1"
+  else
+    signal "$1" CONT
+  fi
   follow_again
 }
 
