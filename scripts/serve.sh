@@ -14,11 +14,11 @@ port=8080 instances=1
 while :; do
   case ${1:-} in
     --port=* | --instances=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" && continue ;;
-    --port) port=${2:?--port takes a number} ;;
-    --instances) instances=${2:?--instances takes a number} ;;
+    --port) port=${2:-} ;;
+    --instances) instances=${2:-} ;;
     *) break ;;
   esac
-  shift 2
+  shift 2 || die "$1 takes a number"
 done
 [[ $port =~ ^[0-9]{1,5}$ ]] || die "--port takes a number, not '$port'"
 [[ $instances =~ ^[1-9]$ ]] || die "--instances takes 1 to 9"
@@ -94,6 +94,22 @@ put_product() { # the answer of curl goes with it when it fails
   curl -sS --fail-with-body --max-time 10 -X PUT "$url/products/1" "${header[@]}" -d '{"name": "first", "stock": 100}'
 }
 
+# What to type for another sale, where a token is wanted with how a shell gets it: the reader's own is not printed.
+# shellcheck disable=SC2016  # the variables are the reader's shell's
+offer_sale() {
+  local flag='-H "Authorization: Bearer $token" '
+  if [ -n "$generated" ]; then
+    echo "  token=$generated"
+  elif [ -n "${SECKILL_ADMIN_TOKEN_FILE:-}" ]; then
+    echo "  token=\$(cat ${SECKILL_ADMIN_TOKEN_FILE@Q})"
+  elif [ -n "${SECKILL_ADMIN_TOKEN:-}" ]; then
+    echo '  token=$SECKILL_ADMIN_TOKEN'
+  else
+    flag=''
+  fi
+  echo "  curl -X PUT $flag$url/products/1 -d '{\"stock\": 100}'"
+}
+
 # A signal for the script is one for each server; the proxy goes when they have.
 stop_servers() {
   interrupted=1
@@ -132,7 +148,7 @@ else
 fi
 offer="product 1 has 100 to sell"
 if curl -s --fail -o /dev/null --max-time 10 "$url/products/1"; then
-  offer="product 1 is there from before, and its orders (a new sale: curl -X PUT $url/products/1 -d '{\"stock\": 100}')"
+  offer="product 1 is there from before, and its orders"
 else
   answer=$(put_product) || die "the product could not be made: $answer"
 fi
@@ -141,6 +157,10 @@ listening on $url
 $offer. Buy one:
 
   curl -d '{"product_id": 1, "user_id": 42}' '$url/orders?strategy=redis-queue'
+
+begin its sale anew, without the old orders:
+
+$(offer_sale)
 
 or open the page, race two strategies in it, and stop the holder of a lock:
 

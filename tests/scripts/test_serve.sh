@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_serve.sh SERVER: scripts/serve.sh in a folder of its own, with a server that is built already: one alone, and
 # three behind HAProxy, where local-lock oversells and admin calls need the token that it has made. A signal stops all.
-# And the README's curl and wrk, as they are typed.
+# And the README's curl and wrk, and what serve.sh itself says, as they are typed.
 set -euo pipefail
 
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -60,8 +60,19 @@ expect() { # WANTED METHOD PATH [CURL OPTION]...
   [ "$got" = "$1" ] || fail "$2 $3: $got in place of $1: $(cat "$work/answer")"
 }
 
+begin_anew() { # types what it says of a new sale
+  local lines
+  lines=$(sed -n '/^begin its sale anew/,/^or open/s/^  //p' "$out")
+  eval "$lines -sS --fail-with-body --max-time 60" >"$work/answer" 2>&1 || fail "$lines: $(cat "$work/answer")"
+  grep -q '"stock": 100' "$work/answer" || fail "$lines: $(cat "$work/answer")"
+}
+
+! "$work/scripts/serve.sh" --port >"$out" 2>&1 || fail "it takes a flag without its value"
+[ "$(cat "$out")" = 'serve.sh: --port takes a number' ] || fail "a flag without its value"
+
 serve --port 0
 expect 200 GET /
+begin_anew
 expect 201 POST /orders -d '{"product_id": 1, "user_id": 1}'
 expect 200 PUT /products/1 -H "Origin: $url" -d '{"stock": 100}'
 
@@ -93,6 +104,14 @@ token=${page#*#token=}
 auth="Authorization: Bearer $token"
 expect 200 GET /
 expect 401 PUT /products/1 -d '{"stock": 10}'
+begin_anew
+# shellcheck disable=SC2016  # as it stands in the README
+header='-H "Authorization: Bearer $token"'
+for readme in README.md README.zh.md; do
+  grep -qF -e "$header" "$checkout/$readme" || fail "$readme does not say what an admin call needs"
+  line="$(typed "$readme" | sed -n '/-X PUT .url/p') $header -sS --fail-with-body --max-time 60"
+  eval "$line" >"$work/answer" 2>&1 || fail "$line: $(cat "$work/answer")"
+done
 oversells() { # a race: false when nobody has lost it, as where the machine hardly gets to start the buyers
   expect 200 PUT /products/1 -H "$auth" -d '{"stock": 10}'
   seq 60 | xargs -P 12 -I{} curl -s -o "$work/none" --max-time 60 -d '{"product_id": 1, "user_id": {}}' \
