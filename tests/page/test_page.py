@@ -174,6 +174,8 @@ class Page(unittest.TestCase):
         seen = self.browser.text("[data-product='3'] .tag")
         self.assertRegex(seen, r"^Opens in \d+ d \d\d:\d\d:\d\d$")
         wait_for("the next second", lambda: self.browser.text("[data-product='3'] .tag") != seen)
+        self.browser.find("#language").click()
+        self.assertRegex(self.browser.text("[data-product='3'] .tag"), r"^\d+ 天 \d\d:\d\d:\d\d 后开售$")
 
     def test_what_nothing_protects_is_oversold_in_the_race(self):
         self.refusals = 1
@@ -212,6 +214,11 @@ class Page(unittest.TestCase):
         browser.type("#race-seconds", "1")
         self.tab_to("race-stop")
         self.assertEqual(self.race(lambda: self.press(Keys.ENTER)), ["verdict oversold", "verdict safe"])
+        self.assertEqual(browser.text("#race-replaced"),
+                         "Neither none nor conditional is a lock in Redis or elsewhere: redis-token and redis-fenced race in their place.")
+        browser.find("#language").click()
+        browser.wait_text("#race-replaced", "none 和 conditional 都不是 Redis 或其他存储里的锁")
+        browser.find("#language").click()
         self.assertEqual(browser.find("[data-lane='1'] .tag").text, "1 × 503 lease_lost")
         self.assertGreater(server.ask("GET", "/products/900001/audit")["oversold"], 0)
         self.assertEqual([browser.find(f"[data-lane='{i}']").get_attribute("aria-label") for i in range(2)],
@@ -232,6 +239,7 @@ class Page(unittest.TestCase):
         # The link begins the same race, here another one without a stop.
         classes = self.race(lambda: self.open("#race=conditional,pessimistic,5,6,0", server))
         self.assertEqual(classes, ["verdict safe", "verdict safe"])
+        self.assertFalse(browser.find("#race-replaced").is_displayed())
         self.assertEqual(browser.text("[data-lane='1'] .verdict"), "Kept: sold 5 of 5")
 
     def test_a_server_that_stands_still_is_noticed(self):
@@ -300,6 +308,10 @@ class Page(unittest.TestCase):
         self.assertFalse(self.browser.find("#race-token").is_displayed())
         self.browser.find("#race-start").click()
         self.browser.wait_text("[data-lane='0'] .verdict", "the admin token")
+        wait_for("the end", lambda: self.browser.run("return !document.querySelector('#race-start').disabled"))
+        self.browser.find("#language").click()
+        self.assertEqual([self.browser.text(f"[data-lane='{i}'] .verdict") for i in range(2)], ["这个操作需要管理员令牌。"] * 2)
+        self.browser.find("#language").click()
         self.browser.find("#race-token").click()
         self.assertEqual(self.browser.run("return document.activeElement.id"), "token")
         self.browser.run("document.activeElement.value = ''")
@@ -375,7 +387,8 @@ class Page(unittest.TestCase):
             browser.run("document.querySelector('#admin').open = true")
             self.assertEqual(browser.run("return [innerWidth, document.documentElement.scrollWidth]"), [PHONE_PX, PHONE_PX], theme)
             self.assertEqual(browser.run("return Array.from(document.querySelectorAll('button, input, select, summary, a'))"
-                                         ".filter((at) => at.checkVisibility() && at.getBoundingClientRect().height < arguments[0])"
+                                         ".filter((at) => at.checkVisibility() && Math.min(at.getBoundingClientRect().width,"
+                                         " at.getBoundingClientRect().height) < arguments[0])"
                                          ".map((at) => at.id || at.textContent)", TARGET_PX), [])
             browser.find("#language").click()
         self.assertNotEqual(*grounds)

@@ -106,7 +106,8 @@
     Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
   const buy = (product, user, strategy, key, hold = {}, more = "") => call("POST", `/orders?strategy=${encodeURIComponent(strategy)}${more}`,
     { body: { product_id: product, user_id: user, ...hold }, headers: key ? { "Idempotency-Key": key } : {}, ms: orderMs });
-  const why = (reply) => reply.status === 0 ? t("unreachable") : reply.json?.detail ?? String(reply.status);
+  const why = (reply) => reply.status === 0 ? t("unreachable")
+    : texts[language].problems[reply.json?.code] ?? reply.json?.detail ?? String(reply.status);
   const good = (reply) => reply.status >= 200 && reply.status < 300;
 
   /* What was answered --------------------------------------------------------------------------------------------- */
@@ -151,7 +152,7 @@
   const until = (ms) => {
     const s = Math.ceil(ms / 1000);
     const clock = [Math.floor(s / 3600) % 24, Math.floor(s / 60) % 60, s % 60].map((n) => String(n).padStart(2, "0")).join(":");
-    return s >= 86400 ? `${Math.floor(s / 86400)} d ${clock}` : clock;
+    return s >= 86400 ? t("days", Math.floor(s / 86400), clock) : clock;
   };
   const state = (product) => {
     const now = Date.now() + skewMs;
@@ -415,7 +416,7 @@
 
   const lanes = ["none", "conditional"].map((wanted, i) => {
     const lane = { product: 900001 + i, wanted, select: make("select"), bar: bar(), verdict: make("p", { role: "status" }),
-      counts: make("div"), took: make("span", { className: "small" }), audit: null, answers: null, note: null,
+      counts: make("div"), took: make("span", { className: "small" }), audit: null, answers: null, note: null /* says what went wrong */,
       stop: false /* the next buyer's session stands still */, stopped: 0 };
     lane.owns = (product) => product.id === lane.product && (product.name ?? "").startsWith(raceName);
     lane.name = () => t("lane", i + 1, lane.select.value || wanted);
@@ -445,7 +446,7 @@
       judge(lane.verdict, lane.audit);
     } else {
       lane.verdict.className = `verdict${lane.note ? " trouble" : ""}`;
-      set(lane.verdict, lane.note ?? t(lane.stopped ? "raceStalls" : lane.answers ? "raceRuns" : "raceIdle"));
+      set(lane.verdict, lane.note?.() ?? t(lane.stopped ? "raceStalls" : lane.answers ? "raceRuns" : "raceIdle"));
     }
   };
 
@@ -454,7 +455,7 @@
     if (reply.status === 200 && reply.json)
       lane.audit = reply.json;
     else
-      lane.note = why(reply);
+      lane.note = () => why(reply);
     drawLane(lane);
   };
 
@@ -463,12 +464,12 @@
     const { json } = await call("GET", `/products?limit=1&after=${lane.product - 1}`);
     const there = json?.products?.[0];
     if (there?.id === lane.product && !lane.owns(there)) {
-      lane.note = t("raceTaken", lane.product);
+      lane.note = () => t("raceTaken", lane.product);
       return false;
     }
     const reply = await admin("PUT", `/products/${lane.product}`, { stock, name: raceName + lane.select.value });
     if (!good(reply))
-      lane.note = why(reply);
+      lane.note = () => why(reply);
     return good(reply);
   };
 
@@ -525,9 +526,17 @@
     $("race-why").open = lanes.some(({ audit }) => audit?.oversold > 0);
   };
 
-  const race = async (stop) => {
+  let replaced = null; /* the two in whose place the locks race */
+  const drawReplaced = () => {
+    $("race-replaced").hidden = !replaced;
+    set($("race-replaced"), replaced ? t("raceReplaced", ...replaced) : "");
+  };
+
+  const race = async (stop, inPlaceOf = null) => {
     const [stock, buyers, s] = limits.map(bounded);
     racing = true;
+    replaced = inPlaceOf;
+    drawReplaced();
     hush();
     $("race-start").disabled = true;
     $("race-why").hidden = true;
@@ -564,9 +573,11 @@
       return;
     }
     const locks = (name) => strategies.find((strategy) => strategy.name === name)?.family.endsWith("-lock");
-    if (!lanes.some(({ select }) => locks(select.value)))
+    const chosen = lanes.map(({ select }) => select.value);
+    const others = !chosen.some(locks);
+    if (others)
       lanes.forEach((lane, i) => { lane.select.value = ["redis-token", "redis-fenced"][i]; });
-    race(true);
+    race(true, others ? chosen : null);
   };
 
   /* #race=A,B,STOCK,BUYERS,SECONDS[,stop] */
@@ -674,6 +685,7 @@
       lane.select.setAttribute("aria-label", `${t("strategy")} ${lane.element.dataset.lane * 1 + 1}`);
       drawLane(lane);
     }
+    drawReplaced();
     describe();
     showRaceZoo();
     drawProducts();
