@@ -1,5 +1,6 @@
 #include "api/listing.h"
 
+#include "base/options/option_rows.h"
 #include "strategies/strategies.h"
 #include "strategy/backends.h"
 
@@ -32,7 +33,7 @@ void listing_print_help(FILE *to)
     for (int others = 0; others <= 1; others++) {
         for (size_t i = 0; i < strategy_count(); i++)
             if (strategy_at(i)->usual != others)
-                fprintf(to, "  %-18s %s\n", strategy_at(i)->name, strategy_at(i)->summary);
+                option_print_item(to, 18, strategy_at(i)->name, strategy_at(i)->summary);
         if (!others)
             fputs("\nOthers, most of which show how a lock fails:\n", to);
     }

@@ -10,9 +10,7 @@ void settings_print_help(FILE *to, const char *program)
             "Sells over HTTP what must not be oversold, and lets each order choose how.\n\n",
             program);
     option_rows_print(to, &settings_table, SETTINGS_OF_SERVER);
-    fputs("Each flag is also a variable in the environment, [SECKILL_…], over which the flag "
-          "wins.\n",
-          to);
+    fputs("Each flag is also a variable, [SECKILL_…], over which the flag wins.\n", to);
 }
 
 static void print_markdown_row(FILE *to, const struct option_row *row)

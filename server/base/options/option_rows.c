@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_SIZE = OPTION_VARIABLE_LENGTH + 8 };
+enum { NAME_SIZE = OPTION_VARIABLE_LENGTH + 8, HELP_LEFT = 28 };
 
 void option_variable(const struct option_row *row, char out[OPTION_VARIABLE_LENGTH])
 {
@@ -456,22 +456,54 @@ bool option_rows_parse(const struct option_table *table, unsigned commands,
     return fill_all(table, commands, out, given, line->environment, error);
 }
 
+/* Of UTF-8, whose characters are one column wide here. */
+static int columns_of(const char *text, size_t length)
+{
+    int columns = 0;
+
+    for (size_t i = 0; i < length; i++)
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return columns;
+}
+
+void option_print_item(FILE *to, int width, const char *left, const char *text)
+{
+    const int indent = width + 3;
+    int column = fprintf(to, "  %-*s", width, left);
+
+    if (column >= indent) {
+        fputc('\n', to);
+        column = 0;
+    }
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        int wide = columns_of(text, length);
+        if (column > indent && column + 1 + wide > OPTION_HELP_WIDTH) {
+            fputc('\n', to);
+            column = 0;
+        }
+        column += fprintf(to, "%*s", column < indent ? indent - column : 1, "") + wide;
+        fwrite(text, 1, length, to);
+        text += length + strspn(text + length, " ");
+    }
+    fputc('\n', to);
+}
+
 static void print_row(FILE *to, const struct option_row *row)
 {
     const char *fallback = row->fallback && row->kind != OPTION_SWITCH ? row->fallback : "";
-    char left[64], variable[OPTION_VARIABLE_LENGTH];
+    char left[64], range[120] = "", variable[OPTION_VARIABLE_LENGTH], text[600];
 
     snprintf(left, sizeof left, "--%s %s", row->flag, row->value ? row->value : "");
-    fprintf(to, "  %-28s %s", left, row->help);
     if (row->unit)
-        fprintf(to, " (%s, %" PRId64 "..%" PRId64 ", default %s)", row->unit, row->min, row->max,
-                fallback);
+        snprintf(range, sizeof range, " (%s, %" PRId64 "..%" PRId64 ", default %s)", row->unit,
+                 row->min, row->max, fallback);
     else if (*fallback && *fallback != '-' && strcmp(fallback, "0") != 0)
-        fprintf(to, " (default %.*s)", (int)strcspn(fallback, "|"), fallback);
+        snprintf(range, sizeof range, " (default %.*s)", (int)strcspn(fallback, "|"), fallback);
     option_variable(row, variable);
-    if (row->environment)
-        fprintf(to, " [%s]", variable);
-    fputc('\n', to);
+    snprintf(text, sizeof text, "%s%s%s%s%s", row->help, range, row->environment ? " [" : "",
+             row->environment ? variable : "", row->environment ? "]" : "");
+    option_print_item(to, HELP_LEFT, left, text);
 }
 
 void option_rows_print(FILE *to, const struct option_table *table, unsigned commands)
@@ -489,7 +521,7 @@ void option_rows_print(FILE *to, const struct option_table *table, unsigned comm
     }
     for (; stops && stops->argument; stops++) {
         if (stops->help)
-            fprintf(to, "  %-28s %s\n", stops->argument, stops->help);
+            option_print_item(to, HELP_LEFT, stops->argument, stops->help);
     }
     if (durations)
         fputs("\nA duration may be written with its unit: 500ms, 2s, 1m.\n", to);

@@ -110,7 +110,7 @@ struct option_given {
     int stop; /* the number of the stop that was met; 0: none, and everything is filled */
 };
 
-enum { OPTION_VARIABLE_LENGTH = 64, OPTION_TAKES_SIZE = 200 };
+enum { OPTION_VARIABLE_LENGTH = 64, OPTION_TAKES_SIZE = 200, OPTION_HELP_WIDTH = 80 };
 
 /* "lock-ttl-ms" → "SECKILL_LOCK_TTL_MS". */
 void option_variable(const struct option_row *row, char out[OPTION_VARIABLE_LENGTH]);
@@ -148,6 +148,10 @@ bool option_read_list(const char *name, const char *text, struct option_list *ou
 /* The stop that the argument is; NULL: it is none. `stops` may be NULL. */
 const struct option_stop *option_find_stop(const struct option_stop *stops, const char *argument,
                                            size_t length);
+
+/* A line of help: what it is about, and its text in a column behind `width` characters, in as many
+ * lines as it takes. A word that is longer than a line stays whole. */
+void option_print_item(FILE *to, int width, const char *left, const char *text);
 
 /* Rows, stops, and how durations are written if there is one. */
 void option_rows_print(FILE *to, const struct option_table *table, unsigned commands);

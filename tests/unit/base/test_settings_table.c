@@ -31,6 +31,28 @@ TEST(every_row_is_whole)
                      sizeof(struct settings));
 }
 
+/* Without the ends of lines and what indents the next. `out` is as large as the text. */
+static void unfold(const char *text, char *out)
+{
+    for (; *text; text++) {
+        if (*text != '\n') {
+            *out++ = *text;
+            continue;
+        }
+        *out++ = ' ';
+        text += strspn(text + 1, " ");
+    }
+    *out = '\0';
+}
+
+static size_t columns_of(const char *line)
+{
+    size_t columns = 0;
+    for (; *line && *line != '\n'; line++)
+        columns += ((unsigned char)*line & 0xc0) != 0x80;
+    return columns;
+}
+
 TEST(help_names_everything)
 {
     char *text;
@@ -40,13 +62,17 @@ TEST(help_names_everything)
     settings_print_help(to, "seckill-server");
     fclose(to);
 
+    static char unfolded[1 << 16];
+    unfold(text, unfolded);
     for (size_t i = 0; i < settings_table.count; i++) {
         const struct option_row *row = &settings_table.rows[i];
         char flag[128];
-        snprintf(flag, sizeof flag, "\n  --%s %s ", row->flag, row->value);
+        snprintf(flag, sizeof flag, "\n  --%s %s", row->flag, row->value);
         assert_non_null(strstr(text, flag));
-        assert_non_null(strstr(text, row->help));
+        assert_non_null(strstr(unfolded, row->help));
     }
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        assert_in_range(columns_of(line), 0, 80);
     assert_non_null(strstr(text, "\n  --help "));
     assert_non_null(strstr(text, "\n  --strategies "));
     assert_non_null(strstr(text, "\n  --version "));
