@@ -18,11 +18,12 @@ void pages_fish(FILE *to, const struct option_program *program);
 enum pages_value {
     PAGES_NOTHING, /* a switch */
     PAGES_ANY,     /* nobody can guess it */
-    PAGES_WORDS,   /* one of those that the text lists, "a|b|c" */
+    PAGES_WORDS,   /* one of those that the text lists, "a|b|c"; a list's text is its form */
     PAGES_FILE,
     PAGES_FOLDER,
-    PAGES_STRATEGY,  /* what `seckill-server --strategies` lists */
-    PAGES_STRATEGIES /* the same, several with commas between them */
+    PAGES_STRATEGY,   /* what `seckill-server --strategies` lists */
+    PAGES_STRATEGIES, /* the same, several with commas between them */
+    PAGES_FAULTS      /* several of what `seckill-loadtest faults --help` lists */
 };
 enum pages_value pages_value_of(const struct option_row *row, const char **words);
 

@@ -36,7 +36,9 @@ enum pages_value pages_value_of(const struct option_row *row, const char **words
         return PAGES_STRATEGIES;
     if (strstr(row->flag, "strategy"))
         return PAGES_STRATEGY;
-    if (row->kind == OPTION_CHOICE || strchr(value, '|'))
+    if (strcmp(row->flag, "faults") == 0)
+        return PAGES_FAULTS;
+    if (row->kind == OPTION_CHOICE || (row->kind != OPTION_LIST && strchr(value, '|')))
         return PAGES_WORDS;
     if (strcmp(value, "FILE") == 0 || strcmp(value, "PATH") == 0)
         return PAGES_FILE;

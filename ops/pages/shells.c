@@ -1,6 +1,6 @@
 /*
  * Completion for bash, zsh and fish: commands, flags, and what can stand behind a flag where that
- * can be known. Strategies are asked of the seckill-server in PATH, exhibits of the
+ * can be known. Strategies are asked of the seckill-server in PATH, exhibits and faults of the
  * seckill-loadtest there, so that the answer is that build's.
  */
 #include "pages/pages.h"
@@ -9,6 +9,9 @@
 #include <string.h>
 
 static const char ask_strategies[] = "seckill-server --strategies 2>/dev/null | cut -d\" \" -f1";
+/* The only lines there that are indented by two and begin with a word. */
+static const char ask_faults[] = "seckill-loadtest faults --help 2>/dev/null |"
+                                 " grep \"^  [a-z][a-z]* \" | cut -d\" \" -f3";
 
 /* A function's name: letters and underscores. */
 static void put_name(FILE *to, const char *name)
@@ -82,6 +85,9 @@ static void put_bash_values(FILE *to, const struct option_program *program)
         case PAGES_STRATEGIES:
         case PAGES_STRATEGY:
             fprintf(to, "words=$(%s)", ask_strategies);
+            break;
+        case PAGES_FAULTS:
+            fprintf(to, "words=$(%s)", ask_faults);
             break;
         case PAGES_ANY:
         case PAGES_NOTHING:
@@ -177,8 +183,8 @@ static void put_zsh_value(FILE *to, const struct option_row *row)
     } else if (value == PAGES_FOLDER) {
         fputs("_files -/", to);
     } else if (value != PAGES_ANY) {
-        fprintf(to, "%scompadd - ${(f)\"$(%s)\"}", value == PAGES_STRATEGIES ? "_sequence " : "",
-                ask_strategies);
+        fprintf(to, "%scompadd - ${(f)\"$(%s)\"}", value == PAGES_STRATEGY ? "" : "_sequence ",
+                value == PAGES_FAULTS ? ask_faults : ask_strategies);
     }
 }
 
@@ -258,6 +264,9 @@ static void put_fish_value(char *out, size_t size, const struct option_row *row)
         return;
     case PAGES_STRATEGIES:
         snprintf(out, size, " -x -a '(__fish_append , (%s))'", ask_strategies);
+        return;
+    case PAGES_FAULTS:
+        snprintf(out, size, " -x -a '(__fish_append , (%s))'", ask_faults);
         return;
     case PAGES_WORDS:
         break;

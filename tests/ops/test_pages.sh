@@ -67,6 +67,9 @@ completes 'none,conditional' seckill-loadtest run --strategies none,cond
 completes 'redis-token' seckill-loadtest zoo redis-t
 completes 'redlock' seckill-loadtest zoo none redl
 completes '' seckill-loadtest zoo seckill
+completes 'calm stall forget freeze kill database commit reply hold reset' seckill-loadtest faults --faults ''
+completes 'stall,freeze' seckill-loadtest faults --faults stall,fr
+completes '' seckill-loadtest faults --expect ''
 completes '--stock-redis' seckill-loadtest zoo --st
 completes 'optimistic' seckill-server --default-strategy opti
 completes 'auto never' seckill-server --migrate =
