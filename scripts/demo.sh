@@ -43,7 +43,10 @@ case ${1:-} in
     shift
     command=oasis load=() doing="selling, which takes a minute or two"
     ;;
-  *) pause=1 load+=(--duration 4s --strategies "none,local-lock,pessimistic,conditional,redis-token,redis-queue") ;;
+  *)
+    pause=1
+    load+=(--duration 4s --strategies "none,local-lock,pessimistic,conditional,redis-token,redis-fenced,redis-queue")
+    ;;
 esac
 [ $# = 0 ] || pause='' # the run that was asked for, alone
 
@@ -57,7 +60,7 @@ harness() { # COMMAND [OPTION]...
 # nobody bought, and another seed shows what was meant.
 stop_holders() {
   local said=$root/.stack/demo/pause.txt code=0 seed sold=''
-  say "and now a server whose lock is held stands still for longer than the lease, and goes on: half a minute"
+  say "half a minute more: a lock's holder stands still past its lease"
   for seed in 1 2 3 4 5; do
     harness faults --strategies redis-token,redis-fenced --faults stall --runs 1 --seed $seed >"$said" 2>&1 || code=$?
     [ $code = 0 ] || { cat "$said"; return $code; }
@@ -70,8 +73,9 @@ stop_holders() {
   cat <<'END'
 redis-fenced refused it
 
-Redis gives the lock away when its lease is over; the late holder does not know, and writes the stock that it had read
-before. redis-fenced's UPDATE also asks the row for the holder's number, and a late holder's finds nothing.
+Redis gives the lock away when its lease is over; the late holder does not
+know, and writes the stock that it had read before. redis-fenced's UPDATE also
+asks the row for the holder's number, and a late holder's finds nothing.
 Step by step: docs/strategies/redis-locks.md. All of it: ./scripts/faults.sh
 END
 }
