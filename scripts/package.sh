@@ -18,10 +18,11 @@ esac
 
 # --- on this Debian ---
 
-# The remote of the checkout, without a password that it may have been cloned with. git@HOST:PATH is a place, too.
+# The remote of the checkout, without a password that it may have been cloned with. git@HOST:PATH is a place, too, and
+# ssh://git@HOST:PORT/PATH.
 homepage() {
   git -C "$root" config remote.origin.url 2>/dev/null |
-    sed -nE 's,^git@([^:]+):,https://\1/,; s,//[^/]*@,//,; s,\.git$,,; /^https:/p' || true
+    sed -nE 's,^git@([^:]+):,https://\1/,; s,^(ssh|git)://([^/@]*@)?([^/:]+)(:[0-9]+)?/,https://\3/,; s,//[^/]*@,//,; s,\.git$,,; /^https:/p' || true
 }
 
 make_package() {
