@@ -191,7 +191,7 @@ else
 $shop${SHOP_UNSAFE:+, without its protection,} sells at $SHOP_URL. Judge it from another terminal:
 
   export SHOP_URL='$SHOP_URL' SHOP_DATABASE='$SHOP_DATABASE' SHOP_MARIADB='$SHOP_MARIADB' SHOP_WAY='${SHOP_WAY:-}'
-  (cd '$root' && cmake --preset release && cmake --build build/release --target seckill-loadtest)
+  (cd '$root' && cmake --fresh --preset release && cmake --build build/release --target seckill-loadtest)
   '$root/build/release/loadtest/seckill-loadtest' shop '$here/${shop%%-*}/shop.yaml'
 
 Ctrl-C stops all of it.
