@@ -492,8 +492,8 @@ TEST_WITH(a_standby_that_stays_away_is_not_waited_for, start_hasty_server, end)
     stop_servers();
 }
 
-/* What is asked meanwhile leaves no session behind: PostgreSQL does not see that the other side of
- * one that waits for a standby has gone, and allows only so many. */
+/* No call leaves a session behind meanwhile: PostgreSQL does not see that the client of one that
+ * waits for a standby has gone, and allows only so many. */
 TEST_WITH(nothing_piles_up_while_a_standby_stays_away, start_hasty_server, end)
 {
     char id[SHOP_ID_SIZE], order[64], list[64], cancel[72], pay[64], product[64];

@@ -209,8 +209,8 @@ static int64_t confirmed_in(struct postgres *postgres)
     return count;
 }
 
-/* Any of two is enough for a commit, and for the count: the one that was away is short of what was
- * answered with 201, for whoever promotes it without comparing their positions. */
+/* Any of two is enough for a commit, and for the count: the one that was away lacks orders that
+ * were answered with 201, and must not be promoted without a look at their positions. */
 TEST_WITH(of_any_two_one_has_it, NULL, end)
 {
     struct postgres *primary = postgres_create(NULL);
