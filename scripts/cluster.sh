@@ -18,14 +18,14 @@
 #
 # NODE is n1, n2, n3, or: primary. MODE is what a 201 is worth: strict (a synchronous standby, or no commit), quorum (any
 # one of two; Patroni 4), async. n3 has etcd alone, and with quorum a PostgreSQL, too. LIST is some of rabbitmq, zookeeper,
-# redis (with Sentinels), on all three (cluster.d/others.sh). Several at once: a DIR each.
+# redis (with Sentinels), on all three (stack.d/nodes.sh). Several at once: a DIR each.
 #
 # DIR (.cluster in the checkout) holds the logs; the data is in a folder under /var/tmp, which DIR/state names. What runs
 # in a node's namespace was started here, so that is what gets the signals. Exit status 2: this machine cannot (no root,
 # no namespaces).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-source "$(dirname "${BASH_SOURCE[0]}")/cluster.d/others.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/stack.d/nodes.sh"
 
 dir=$root/.cluster
 nodes=(n1 n2 n3)
