@@ -19,16 +19,14 @@ static void is_filled(const char *text, enum fill_form form, const char *expecte
     free(filled);
 }
 
-static void a_field_becomes_its_value(void **state)
+TEST(a_field_becomes_its_value)
 {
-    (void)state;
     is_filled("", FILL_PLAIN, "");
     is_filled("/users/{user}/x{user}", FILL_PLAIN, "/users/7/x7");
 }
 
-static void a_brace_that_begins_no_field_stays(void **state)
+TEST(a_brace_that_begins_no_field_stays)
 {
-    (void)state;
     is_filled("{\"a\": {\"b\": [{user}]}}", FILL_JSON, "{\"a\": {\"b\": [7]}}");
     is_filled("{} {1} { user} {user {", FILL_PLAIN, "{} {1} { user} {user {");
     is_filled("{{user} {{{user}}", FILL_PLAIN, "{user} {7}");
@@ -36,9 +34,8 @@ static void a_brace_that_begins_no_field_stays(void **state)
               "{a234567890123456789012345678901234567890_}");
 }
 
-static void each_place_has_its_own_way_to_write_a_value(void **state)
+TEST(each_place_has_its_own_way_to_write_a_value)
 {
-    (void)state;
     is_filled("{token}", FILL_PLAIN, "a/b \"c\"\\\n&d=");
     is_filled("{token}", FILL_URL, "a/b%20%22c%22%5C%0A%26d%3D");
     is_filled("{token}", FILL_FORM, "a%2Fb%20%22c%22%5C%0A%26d%3D");
@@ -47,19 +44,17 @@ static void each_place_has_its_own_way_to_write_a_value(void **state)
     is_filled("Bearer {user}", FILL_HEADER, "Bearer 7");
 }
 
-static void what_has_no_value_cannot_be_filled(void **state)
+TEST(what_has_no_value_cannot_be_filled)
 {
-    (void)state;
     is_filled("x{none}", FILL_PLAIN, NULL);
     is_filled("x{other}", FILL_PLAIN, NULL);
 }
 
-static void the_names_of_a_text_are_told_in_order(void **state)
+TEST(the_names_of_a_text_are_told_in_order)
 {
     const char *at = "{{no} {\"a\": {user}, {b1}";
     char name[FILL_NAME_MAX + 1];
 
-    (void)state;
     assert_true(fill_next_name(&at, name));
     assert_string_equal(name, "user");
     assert_true(fill_next_name(&at, name));
@@ -67,16 +62,4 @@ static void the_names_of_a_text_are_told_in_order(void **state)
     assert_false(fill_next_name(&at, name));
     assert_true(fill_is_name("b_1"));
     assert_false(fill_is_name("1b") || fill_is_name("") || fill_is_name("a-b"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_field_becomes_its_value),
-        cmocka_unit_test(a_brace_that_begins_no_field_stays),
-        cmocka_unit_test(each_place_has_its_own_way_to_write_a_value),
-        cmocka_unit_test(what_has_no_value_cannot_be_filled),
-        cmocka_unit_test(the_names_of_a_text_are_told_in_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

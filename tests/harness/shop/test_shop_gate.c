@@ -23,9 +23,8 @@ static void counts(enum threshold_measure measure, int wanted)
         fail_msg("measure %d is %d, not %d", (int)measure, (int)measured.values[measure], wanted);
 }
 
-static void each_purchase_is_counted_for_what_became_of_it(void **state)
+TEST(each_purchase_is_counted_for_what_became_of_it)
 {
-    (void)state;
     hand_shop_told("ann", SHOP_SOLD, "1");
     hand_shop_told("bob", SHOP_ACCEPTED, "2")->last = SHOP_SOLD;
     hand_shop_told("cid", SHOP_ACCEPTED, "3")->last = SHOP_SOLD_OUT;
@@ -45,9 +44,8 @@ static void each_purchase_is_counted_for_what_became_of_it(void **state)
 }
 
 /* Only who asks for the end of an order can miss it. */
-static void what_is_never_decided_failed_where_it_is_asked_for(void **state)
+TEST(what_is_never_decided_failed_where_it_is_asked_for)
 {
-    (void)state;
     hand_shop_told("ann", SHOP_ACCEPTED, "1");
     measure();
     counts(THRESHOLD_FAILED, 0);
@@ -57,9 +55,8 @@ static void what_is_never_decided_failed_where_it_is_asked_for(void **state)
 }
 
 /* From when it was due, not from when it was sent; what has no answer has no time. */
-static void times_are_those_of_the_first_answer(void **state)
+TEST(times_are_those_of_the_first_answer)
 {
-    (void)state;
     struct ledger_op *one = hand_shop_told("ann", SHOP_SOLD, "1");
     one->due_us = 1000000;
     one->start_us = 1400000;
@@ -72,9 +69,8 @@ static void times_are_those_of_the_first_answer(void **state)
     assert_true(measured.values[THRESHOLD_P50] >= 500000);
 }
 
-static void what_is_missing_is_what_the_audit_lacks(void **state)
+TEST(what_is_missing_is_what_the_audit_lacks)
 {
-    (void)state;
     const char *missing[THRESHOLD_MEASURES];
     sale_missing(&shop.target, missing);
     for (int i = 0; i < THRESHOLD_MEASURES; i++)
@@ -129,9 +125,8 @@ static void throw_away(void)
     assert_true(junit_close(&junit, "a shop", &error));
 }
 
-static void a_broken_claim_is_a_failure(void **state)
+TEST(a_broken_claim_is_a_failure)
 {
-    (void)state;
     hand_shop_told("ann", SHOP_SOLD, "1");
     hand_shop_told("bob", SHOP_SOLD, "2");
     hand_shop_told("cid", SHOP_SOLD, "3");
@@ -147,9 +142,8 @@ static void a_broken_claim_is_a_failure(void **state)
     throw_away();
 }
 
-static void a_sale_of_nothing_is_an_error(void **state)
+TEST(a_sale_of_nothing_is_an_error)
 {
-    (void)state;
     shop.target.claims[FINDING_DUPLICATE] = false;
     hand_shop_told("ann", SHOP_SHED, NULL);
     hand_shop_left(2);
@@ -159,17 +153,4 @@ static void a_sale_of_nothing_is_an_error(void **state)
     throw_away();
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, hand_shop_begin, hand_shop_end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(each_purchase_is_counted_for_what_became_of_it),
-        CASE(what_is_never_decided_failed_where_it_is_asked_for),
-        CASE(times_are_those_of_the_first_answer),
-        CASE(what_is_missing_is_what_the_audit_lacks),
-        CASE(a_broken_claim_is_a_failure),
-        CASE(a_sale_of_nothing_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(hand_shop_begin, hand_shop_end)

@@ -22,9 +22,8 @@ static void expect_status(int status, int wanted)
         fail_msg("exit status %d instead of %d: %s", status, wanted, program->output);
 }
 
-static void one_that_holds_is_0(void **state)
+TEST_WITH(one_that_holds_is_0, program_one, program_end)
 {
-    (void)state;
     own_shop_write(OWN_SHOP_AUDIT);
     expect_status(gated("orders<80,committed<20,committed>20,max>1000s"), 0);
     program_says("Thresholds (--fail-if)\n  no threshold failed\n");
@@ -34,9 +33,8 @@ static void one_that_holds_is_0(void **state)
     program_file_says("junit.xml", "failures=\"0\" errors=\"0\"");
 }
 
-static void one_that_cannot_hold_is_1_and_is_named(void **state)
+TEST_WITH(one_that_cannot_hold_is_1_and_is_named, program_one, program_end)
 {
-    (void)state;
     own_shop_write(OWN_SHOP_AUDIT);
     expect_status(gated("committed<21,orders<80"), 1);
     program_says("kept: ");
@@ -50,9 +48,8 @@ static void one_that_cannot_hold_is_1_and_is_named(void **state)
 }
 
 /* The shop is not asked: no ledger was begun. The other measures are there without these books. */
-static void what_the_books_do_not_say_is_no_measure(void **state)
+TEST_WITH(what_the_books_do_not_say_is_no_measure, program_one, program_end)
 {
-    (void)state;
     own_shop_write("  stock: {sql: 'SELECT stock FROM seckill.product WHERE id = {product}'}\n");
     expect_status(gated("p99>1s,committed<1"), 2);
     program_says("--fail-if: committed is not measured here: the target's audit names no orders; "
@@ -62,9 +59,8 @@ static void what_the_books_do_not_say_is_no_measure(void **state)
     expect_status(gated("p99>1000s,orders<80"), 0);
 }
 
-static void what_is_wrong_is_said_before_the_load(void **state)
+TEST_WITH(what_is_wrong_is_said_before_the_load, program_alone, program_end)
 {
-    (void)state;
     own_shop_write("");
     expect_status(own_shop_run("--fail-if p99>250"), 2);
     program_says("--fail-if: character 8: p99 is a time");
@@ -73,9 +69,8 @@ static void what_is_wrong_is_said_before_the_load(void **state)
 }
 
 /* Nobody is never late: what is sold is judged, and no time and no threshold is. */
-static void a_late_load_is_judged_by_no_threshold(void **state)
+TEST_WITH(a_late_load_is_judged_by_no_threshold, program_one, program_end)
 {
-    (void)state;
     own_shop_write(OWN_SHOP_AUDIT);
     char arguments[200];
     snprintf(arguments, sizeof arguments,
@@ -89,9 +84,8 @@ static void a_late_load_is_judged_by_no_threshold(void **state)
 }
 
 /* Nothing was sold: no threshold makes that a pass, and one that failed is said all the same. */
-static void a_shop_that_is_not_there_passes_nothing(void **state)
+TEST_WITH(a_shop_that_is_not_there_passes_nothing, program_alone, program_end)
 {
-    (void)state;
     own_shop_write("");
     expect_status(gated("orders<1"), 2);
     program_says("INVALID: ");
@@ -100,20 +94,4 @@ static void a_shop_that_is_not_there_passes_nothing(void **state)
     program_file_says("junit.xml", "failures=\"0\" errors=\"1\"");
     expect_status(gated("failed>99%"), 1);
     program_says("failed>99%: 100.0 %, 1.000 % more");
-}
-
-#define ONE(name)   cmocka_unit_test_setup_teardown(name, program_one, program_end)
-#define ALONE(name) cmocka_unit_test_setup_teardown(name, program_alone, program_end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ONE(one_that_holds_is_0),
-        ONE(one_that_cannot_hold_is_1_and_is_named),
-        ONE(a_late_load_is_judged_by_no_threshold),
-        ONE(what_the_books_do_not_say_is_no_measure),
-        ALONE(what_is_wrong_is_said_before_the_load),
-        ALONE(a_shop_that_is_not_there_passes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,9 +20,8 @@ static void expect_take(const char *body, const char *at, const char *expected)
     free(text);
 }
 
-static void test_pointers_as_rfc_6901_has_them(void **state)
+TEST(test_pointers_as_rfc_6901_has_them)
 {
-    (void)state;
     const char *body = "{\"foo\": [\"bar\", \"baz\"], \"\": 0, \"a/b\": 1, \"m~n\": 8, \"~1\": 9, "
                        "\"c%d\": 2, \"o\": {\"p\": [{\"q\": true}]}, \"n\": null, \"e\": \"\"}";
     expect_take(body, "/foo/0", "bar");
@@ -56,9 +55,8 @@ static void expect_rule(struct shop_rule rule, int status, const char *body, boo
     assert_int_equal(meaning, matches ? SHOP_SOLD : SHOP_UNKNOWN);
 }
 
-static void test_everything_that_is_given_must_hold(void **state)
+TEST(test_everything_that_is_given_must_hold)
 {
-    (void)state;
     const struct shop_rule all = {.status_from = 200,
                                   .status_to = 299,
                                   .pointer = "/code",
@@ -78,9 +76,8 @@ static void test_everything_that_is_given_must_hold(void **state)
     expect_rule((struct shop_rule){.status_from = 409, .status_to = 409}, 409, "", true);
 }
 
-static void test_the_first_that_matches_is_taken(void **state)
+TEST(test_the_first_that_matches_is_taken)
 {
-    (void)state;
     const struct shop_rule rules[] = {
         {.meaning = SHOP_SOLD_OUT, .contains = "sold out"},
         {.meaning = SHOP_SOLD, .status_from = 200, .status_to = 200, .order = "/data/id"},
@@ -100,14 +97,4 @@ static void test_the_first_that_matches_is_taken(void **state)
     answer = answer_of(500, "{}");
     assert_int_equal(meaning_of(rules, 3, &answer, &id), SHOP_UNKNOWN);
     assert_null(id);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pointers_as_rfc_6901_has_them),
-        cmocka_unit_test(test_everything_that_is_given_must_hold),
-        cmocka_unit_test(test_the_first_that_matches_is_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,9 +37,8 @@ static void takes(const char *text)
     assert_int_equal(options.shared.command, COMMAND_SHOP);
 }
 
-static void a_target_is_enough(void **state)
+TEST(a_target_is_enough)
 {
-    (void)state;
     takes("shop out/shop.yaml");
     assert_int_equal(options.shared.words.count, 1);
     assert_string_equal(options.shared.words.items[0], "out/shop.yaml");
@@ -55,9 +54,8 @@ static void a_target_is_enough(void **state)
     assert_string_equal(options.shared.junit, "");
 }
 
-static void a_closed_loop_is_read(void **state)
+TEST(a_closed_loop_is_read)
 {
-    (void)state;
     takes("shop a --buyers 9 --connections 3 --timeout 1m --ca-file c.pem --seed 4");
     assert_int_equal(options.buyers, 9);
     assert_int_equal(options.shared.connections, 3);
@@ -66,9 +64,8 @@ static void a_closed_loop_is_read(void **state)
     assert_int_equal(options.shared.seed, 4);
 }
 
-static void an_open_loop_is_read(void **state)
+TEST(an_open_loop_is_read)
 {
-    (void)state;
     takes("shop a --rate 5 --duration 2m --arrivals constant");
     assert_int_equal(options.shared.rate_per_s, 5);
     assert_int_equal(options.shared.duration_s, 120);
@@ -78,9 +75,8 @@ static void an_open_loop_is_read(void **state)
     assert_int_equal(options.shared.arrivals, ARRIVALS_POISSON);
 }
 
-static void a_ledger_to_judge_is_read(void **state)
+TEST(a_ledger_to_judge_is_read)
 {
-    (void)state;
     takes("shop a --judge b");
     assert_string_equal(options.judge, "b");
     takes("shop a --out c --judge=b --fail-if p99>1s --junit d");
@@ -137,25 +133,12 @@ static const struct {
     {"check a --judge b", "unknown flag --judge"},
 };
 
-static void what_does_not_go_together_is_named(void **state)
+TEST(what_does_not_go_together_is_named)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         if (parse(wrong[i].line))
             fail_msg("'%s' was taken", wrong[i].line);
         if (!strstr(error.text, wrong[i].said))
             fail_msg("'%s' gave '%s'", wrong[i].line, error.text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_target_is_enough),
-        cmocka_unit_test(a_closed_loop_is_read),
-        cmocka_unit_test(an_open_loop_is_read),
-        cmocka_unit_test(a_ledger_to_judge_is_read),
-        cmocka_unit_test(what_does_not_go_together_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,9 +129,14 @@ static size_t count_ended(enum shop_meaning meaning)
     return count;
 }
 
-static void test_a_shop_that_protects_its_stock_keeps_every_claim(void **state)
+static int end(void **state)
 {
-    (void)state;
+    sale_fini(&sale);
+    return program_end(state);
+}
+
+TEST_WITH(test_a_shop_that_protects_its_stock_keeps_every_claim, program_one, end)
+{
     describe("conditional");
     hold_sale();
     expect_verdict(SHOP_VERDICT_KEPT);
@@ -148,9 +153,8 @@ static void test_a_shop_that_protects_its_stock_keeps_every_claim(void **state)
 
 /* A race, made wide: whoever reads the stock writes it 20 ms later. It is run again when nobody
  * lost it. */
-static void test_a_shop_without_protection_is_broken(void **state)
+TEST_WITH(test_a_shop_without_protection_is_broken, program_alone, end)
 {
-    (void)state;
     struct error error = {.text = ""};
     program->options.work_ms = 20;
     if (!instance_start_all(program->servers, 1, &program->options, SERVER, program->folder,
@@ -169,9 +173,8 @@ static void test_a_shop_without_protection_is_broken(void **state)
     assert_int_equal(sale.judgement.claims[FINDING_CONSERVATION].result, CLAIM_BROKEN);
 }
 
-static void test_a_step_before_the_purchase(void **state)
+TEST_WITH(test_a_step_before_the_purchase, program_one, end)
 {
-    (void)state;
     describe("conditional");
     takes[0] = (struct shop_take){"token", SHOP_BODY, "/id"};
     steps[0] = (struct shop_request){.method = "GET",
@@ -187,9 +190,8 @@ static void test_a_step_before_the_purchase(void **state)
 
 /* A user who looks when everything is gone is told so before he buys; one who came before that
  * buys. */
-static void test_a_step_that_says_sold_out(void **state)
+TEST_WITH(test_a_step_that_says_sold_out, program_one, end)
 {
-    (void)state;
     size_t before = 0;
     describe("conditional");
     step_rules[0] =
@@ -209,9 +211,8 @@ static void test_a_step_that_says_sold_out(void **state)
     assert_int_equal(sale.ledger.load.failures, 0);
 }
 
-static void test_a_step_that_fails_asks_for_nothing(void **state)
+TEST_WITH(test_a_step_that_fails_asks_for_nothing, program_one, end)
 {
-    (void)state;
     describe("conditional");
     steps[0] = (struct shop_request){.method = "GET",
                                      .url = text(program->servers[0].url, "/products/none")};
@@ -225,9 +226,8 @@ static void test_a_step_that_fails_asks_for_nothing(void **state)
     assert_true(sale.ledger.ops[0].unasked);
 }
 
-static void test_connections_that_close(void **state)
+TEST_WITH(test_connections_that_close, program_one, end)
 {
-    (void)state;
     describe("conditional");
     target.purchase.closes = true;
     hold_sale();
@@ -235,9 +235,8 @@ static void test_connections_that_close(void **state)
 }
 
 /* This shop takes none: each answer is a 411, and no other way of sending is. */
-static void test_bodies_in_chunks(void **state)
+TEST_WITH(test_bodies_in_chunks, program_one, end)
 {
-    (void)state;
     describe("conditional");
     target.purchase.chunked = true;
     hold_sale();
@@ -245,9 +244,8 @@ static void test_bodies_in_chunks(void **state)
 }
 
 /* 202 first; the shop is asked until it says what became of it. */
-static void test_what_is_accepted_is_asked_for(void **state)
+TEST_WITH(test_what_is_accepted_is_asked_for, program_one, end)
 {
-    (void)state;
     describe("redis-stock");
     target.poll = (struct shop_request){.method = "GET",
                                         .url = text(program->servers[0].url, "/orders/{order}")};
@@ -264,9 +262,8 @@ static void test_what_is_accepted_is_asked_for(void **state)
     assert_int_equal(count_ended(SHOP_ACCEPTED), 0);
 }
 
-static void test_an_open_loop(void **state)
+TEST_WITH(test_an_open_loop, program_one, end)
 {
-    (void)state;
     struct error error = {.text = ""};
     describe("conditional");
     struct sale_plan plan = plan_of();
@@ -282,9 +279,8 @@ static void test_an_open_loop(void **state)
     assert_int_equal(sale.ledger.books.orders_count, STOCK);
 }
 
-static void test_a_shop_that_is_not_there_proves_nothing(void **state)
+TEST_WITH(test_a_shop_that_is_not_there_proves_nothing, program_alone, end)
 {
-    (void)state;
     describe("conditional");
     target.reset.command = NULL;
     target.stock_left.sql = target.orders.sql = NULL;
@@ -295,9 +291,8 @@ static void test_a_shop_that_is_not_there_proves_nothing(void **state)
 }
 
 /* The sale before it was not put back. */
-static void test_a_sale_that_does_not_begin(void **state)
+TEST_WITH(test_a_sale_that_does_not_begin, program_one, end)
 {
-    (void)state;
     struct error error = {.text = ""};
     describe("conditional");
     hold_sale();
@@ -325,9 +320,8 @@ static void expect_refusal(const struct shop_query *orders, const struct shop_qu
         fail_msg("%s", error.text);
 }
 
-static void test_books_that_cannot_be_read(void **state)
+TEST_WITH(test_books_that_cannot_be_read, program_alone, end)
 {
-    (void)state;
     const struct shop_query none = {.sql = NULL};
     describe("conditional");
     asker = (struct shop_asker){&target, text(program->folder, "/shop.log"), 60000};
@@ -355,9 +349,8 @@ static void test_books_that_cannot_be_read(void **state)
 
 /* The session's own encoding does not matter; what is no text in any is refused, and does not move
  * what stands behind it. */
-static void test_books_in_another_encoding(void **state)
+TEST_WITH(test_books_in_another_encoding, program_alone, end)
 {
-    (void)state;
     struct error error = {.text = ""};
     struct rows books;
     describe("conditional");
@@ -375,9 +368,8 @@ static void test_books_in_another_encoding(void **state)
                    &(struct shop_query){.sql = NULL}, "orders: row 1 is not text in UTF-8");
 }
 
-static void test_books_by_a_command(void **state)
+TEST_WITH(test_books_by_a_command, program_alone, end)
 {
-    (void)state;
     struct error error = {.text = ""};
     struct rows books;
     describe("conditional");
@@ -397,9 +389,8 @@ static void test_books_by_a_command(void **state)
     rows_fini(&books);
 }
 
-static void test_a_shop_that_is_never_quiet(void **state)
+TEST_WITH(test_a_shop_that_is_never_quiet, program_alone, end)
 {
-    (void)state;
     struct error error = {.text = ""};
     describe("conditional");
     asker = (struct shop_asker){&target, text(program->folder, "/shop.log"), 60000};
@@ -409,35 +400,4 @@ static void test_a_shop_that_is_never_quiet(void **state)
     assert_non_null(strstr(error.text, "still under way"));
     target.quiet = (struct shop_query){.sql = "SELECT count(*) > 0 FROM pg_class"};
     assert_true(audit_wait_quiet(&asker, &error));
-}
-
-static int end(void **state)
-{
-    sale_fini(&sale);
-    return program_end(state);
-}
-
-#define ONE(name)   cmocka_unit_test_setup_teardown(name, program_one, end)
-#define ALONE(name) cmocka_unit_test_setup_teardown(name, program_alone, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ONE(test_a_shop_that_protects_its_stock_keeps_every_claim),
-        ALONE(test_a_shop_without_protection_is_broken),
-        ONE(test_a_step_before_the_purchase),
-        ONE(test_a_step_that_says_sold_out),
-        ONE(test_a_step_that_fails_asks_for_nothing),
-        ONE(test_connections_that_close),
-        ONE(test_bodies_in_chunks),
-        ONE(test_what_is_accepted_is_asked_for),
-        ONE(test_an_open_loop),
-        ALONE(test_a_shop_that_is_not_there_proves_nothing),
-        ONE(test_a_sale_that_does_not_begin),
-        ALONE(test_books_that_cannot_be_read),
-        ALONE(test_books_in_another_encoding),
-        ALONE(test_books_by_a_command),
-        ALONE(test_a_shop_that_is_never_quiet),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

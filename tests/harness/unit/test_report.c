@@ -83,9 +83,8 @@ static void write_page(const struct page_run *runs, size_t count)
         fail_msg("%s", error.text);
 }
 
-static void a_page_says_it_in_two_languages(void **state)
+TEST(a_page_says_it_in_two_languages)
 {
-    (void)state;
     struct page_run run = {"mine", NULL, take(two_rounds, sizeof two_rounds / sizeof *two_rounds)};
 
     write_page(&run, 1);
@@ -112,9 +111,8 @@ static void a_page_says_it_in_two_languages(void **state)
     document_free(&run.document);
 }
 
-static void a_page_shows_what_was_broken(void **state)
+TEST(a_page_shows_what_was_broken)
 {
-    (void)state;
     const struct run runs[] = {
         {"conditional", 1, "truth", 0, 101, 1, PROMISES, "BROKEN", NULL},
         {"<script>alert(1)</script>", 1, "speed", 9, 9, 0, PROMISES, "no run", "a & b < c"},
@@ -143,9 +141,8 @@ static int sights(const char *text, const char *part)
 }
 
 /* Whatever it has, the embedded document is one, and ends where the page says. */
-static void an_embedded_text_ends_no_script(void **state)
+TEST(an_embedded_text_ends_no_script)
 {
-    (void)state;
     static const struct run odd = {"</script><script>alert(1)</script><!--",
                                    1,
                                    "speed",
@@ -183,9 +180,8 @@ static void an_embedded_text_ends_no_script(void **state)
     assert_non_null(strstr(error.text, "/nowhere/report.html"));
 }
 
-static void texts_are_escaped(void **state)
+TEST(texts_are_escaped)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
@@ -198,9 +194,8 @@ static void texts_are_escaped(void **state)
     free(text);
 }
 
-static void runs_are_compared_beyond_chance(void **state)
+TEST(runs_are_compared_beyond_chance)
 {
-    (void)state;
     const struct run before[] = {
         {"conditional", 1, "speed", 1000, 0, 0, PROMISES, "kept", NULL},
         {"conditional", 1, "speed", 1200, 0, 0, PROMISES, "kept", NULL},
@@ -246,9 +241,8 @@ static void is_p(const struct apart_rounds *one, const struct apart_rounds *othe
 
 /* Of tables: 2 / C(10, 5) where all are apart, 2 * 2 / C(10, 5) with one pair in the other order.
  */
-static void the_test_is_exact(void **state)
+TEST(the_test_is_exact)
 {
-    (void)state;
     const struct apart_rounds low = {{1, 2, 3, 4, 5}, 5}, high = {{9, 8, 7, 6, 5.5}, 5},
                               near = {{9, 8, 7, 6, 4.5}, 5}, same = {{9, 8, 7, 6, 5}, 5},
                               three = {{7, 8, 9}, 3}, few = {{1, 2}, 2};
@@ -265,23 +259,19 @@ static void the_test_is_exact(void **state)
     assert_int_equal(apart_rounds_needed(104), 8);
 }
 
-int main(void)
+static int set_up(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_page_says_it_in_two_languages),
-        cmocka_unit_test(a_page_shows_what_was_broken),
-        cmocka_unit_test(an_embedded_text_ends_no_script),
-        cmocka_unit_test(texts_are_escaped),
-        cmocka_unit_test(runs_are_compared_beyond_chance),
-        cmocka_unit_test(the_test_is_exact),
-    };
+    (void)state;
+    return mkdtemp(folder) ? 0 : 1;
+}
 
-    if (!mkdtemp(folder))
-        return 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+static int tear_down(void **state)
+{
     char path[100];
+    (void)state;
     snprintf(path, sizeof path, "%s/report.html", folder);
     unlink(path);
-    rmdir(folder);
-    return failed != 0;
+    return rmdir(folder);
 }
+
+TEST_GROUP(set_up, tear_down)

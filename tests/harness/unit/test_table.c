@@ -68,9 +68,8 @@ static void split(char *text, char *lines[16])
 }
 
 /* Two rounds of one line that differ (a ± in it), a longer name, another number of instances. */
-static void columns_stand_under_each_other(void **state)
+TEST(columns_stand_under_each_other)
 {
-    (void)state;
     struct phase_result runs[] = {
         result(&short_name, 1, 1, 1000, VERDICT_KEPT),
         result(&long_name, 1, 1, 7, VERDICT_KEPT),
@@ -92,9 +91,8 @@ static void columns_stand_under_each_other(void **state)
 
 /* Where there is a limit, what it refused has a column, and is told apart where it is in the speed.
  */
-static void limits_have_a_column(void **state)
+TEST(limits_have_a_column)
 {
-    (void)state;
     struct phase_result runs[] = {result(&short_name, 1, 1, 10, VERDICT_KEPT),
                                   result(&long_name, 1, 1, 10, VERDICT_BROKEN)};
     struct verdict_tally tally = {{0}};
@@ -117,9 +115,8 @@ static void limits_have_a_column(void **state)
     free(text);
 }
 
-static void verdicts_are_counted(void **state)
+TEST(verdicts_are_counted)
 {
-    (void)state;
     struct phase_result runs[] = {
         result(&short_name, 1, 1, 1, VERDICT_KEPT),
         result(&long_name, 1, 1, 1, VERDICT_KEPT),
@@ -136,12 +133,11 @@ static void verdicts_are_counted(void **state)
 }
 
 /* Of two rounds one has wrk's own figures, of the other line every one. */
-static void figures_of_the_generator_are_not_the_servers(void **state)
+TEST(figures_of_the_generator_are_not_the_servers)
 {
     static const struct usage wrks = {.seconds = 1, .generator_busy = 1, .server_busy = 0.4};
     static const struct usage both = {.seconds = 1, .generator_busy = 1, .server_busy = 1};
 
-    (void)state;
     struct phase_result runs[] = {
         result(&short_name, 1, 1, 777, VERDICT_KEPT),
         result(&short_name, 1, 2, 555, VERDICT_KEPT),
@@ -165,9 +161,8 @@ static void figures_of_the_generator_are_not_the_servers(void **state)
 }
 
 /* By number of instances, then by rate; what has no rate is last. */
-static void the_fastest_stands_first(void **state)
+TEST(the_fastest_stands_first)
 {
-    (void)state;
     struct phase_result runs[] = {
         result(&short_name, 3, 1, 9000, VERDICT_UNSAFE),
         result(&long_name, 1, 1, 1, VERDICT_NO_RUN),
@@ -199,9 +194,8 @@ static void the_fastest_stands_first(void **state)
 }
 
 /* What the registry can promise, in words. */
-static void a_promise_says_when_it_holds(void **state)
+TEST(a_promise_says_when_it_holds)
 {
-    (void)state;
     static const struct {
         struct promise promise;
         const char *words;
@@ -229,9 +223,8 @@ static void a_promise_says_when_it_holds(void **state)
 
 /* The longest name that the usual strategies have, the longest verdict, and figures as large as two
  * cores have shown and somewhat more. */
-static void a_line_has_80_columns_at_most(void **state)
+TEST(a_line_has_80_columns_at_most)
 {
-    (void)state;
     static const struct api_strategy token = {.name = "redis-fenced",
                                               .promise = {true, true, false, false}};
     struct phase_result runs[] = {
@@ -252,9 +245,8 @@ static void a_line_has_80_columns_at_most(void **state)
     free(text);
 }
 
-static void a_schedules_lines_have_100_columns_at_most(void **state)
+TEST(a_schedules_lines_have_100_columns_at_most)
 {
-    (void)state;
     struct phase_result run = result(&longest, 16, 1, 1, VERDICT_KEPT);
     struct load_part part = {.name = "crowded", .rate_per_s = 1000000, .duration_us = 1000000};
     run.plan.rate_per_s = 1000000;
@@ -282,9 +274,8 @@ static void a_schedules_lines_have_100_columns_at_most(void **state)
     }
 }
 
-static void markdown_is_a_table(void **state)
+TEST(markdown_is_a_table)
 {
-    (void)state;
     struct phase_result runs[] = {result(&conditional, 1, 1, 1000, VERDICT_KEPT),
                                   result(&longest, 1, 1, 1, VERDICT_NO_RUN)};
     snprintf(runs[1].error, sizeof runs[1].error, "it rained");
@@ -301,9 +292,8 @@ static void markdown_is_a_table(void **state)
 }
 
 /* An escape takes no column. */
-static void colours_change_nothing_else(void **state)
+TEST(colours_change_nothing_else)
 {
-    (void)state;
     struct phase_result run = result(&alone, 1, 1, 1000, VERDICT_BROKEN);
     struct table_style plain = {.format = FORMAT_TABLE}, coloured = {FORMAT_TABLE, true};
     struct verdict_tally tally = {{0}};
@@ -334,9 +324,8 @@ static void colours_change_nothing_else(void **state)
     free(texts[1]);
 }
 
-static void what_is_left_is_told_by_what_is_over(void **state)
+TEST(what_is_left_is_told_by_what_is_over)
 {
-    (void)state;
     struct progress progress = {0};
     char text[100];
     progress_text(&progress, 5, "preparing", text, sizeof text);
@@ -358,22 +347,4 @@ static void what_is_left_is_told_by_what_is_over(void **state)
     assert_string_equal(text, "100 of 100, 5 s left: x");
     progress_text(&progress, 9000000, "x", text, sizeof text);
     assert_string_equal(text, "100 of 100, 0 s left: x");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_stand_under_each_other),
-        cmocka_unit_test(limits_have_a_column),
-        cmocka_unit_test(verdicts_are_counted),
-        cmocka_unit_test(the_fastest_stands_first),
-        cmocka_unit_test(a_promise_says_when_it_holds),
-        cmocka_unit_test(a_line_has_80_columns_at_most),
-        cmocka_unit_test(a_schedules_lines_have_100_columns_at_most),
-        cmocka_unit_test(markdown_is_a_table),
-        cmocka_unit_test(colours_change_nothing_else),
-        cmocka_unit_test(what_is_left_is_told_by_what_is_over),
-        cmocka_unit_test(figures_of_the_generator_are_not_the_servers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

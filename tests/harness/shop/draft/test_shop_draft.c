@@ -63,9 +63,8 @@ static const char *header(const char *name)
 }
 
 /* As Chromium copies it; each quote, a line that goes on, and what is the browser's own. */
-static void a_request_has_its_fields(void **state)
+TEST(a_request_has_its_fields)
 {
-    (void)state;
     expect_target(
         "curl 'https://shop.example/api/buy?sku=9&x={y}' \\\n"
         "  -H 'sec-fetch-mode: cors' -H 'user-agent: Mozilla/5.0' \\\n"
@@ -90,9 +89,8 @@ static void a_request_has_its_fields(void **state)
     assert_string_equal(target.rules[1].order, "/id");
 }
 
-static void a_form_has_its_fields(void **state)
+TEST(a_form_has_its_fields)
 {
-    (void)state;
     expect_target("curl -sXPUT http://shop/buy -d user=7 -d item=3", BOUGHT, SOLD_OUT);
     assert_string_equal(target.purchase.method, "PUT");
     assert_string_equal(target.purchase.body, "user={user}&item={product}");
@@ -101,9 +99,8 @@ static void a_form_has_its_fields(void **state)
 }
 
 /* 200 both times: the code says it, not the time that differs as well. */
-static void a_code_tells_the_answers_apart(void **state)
+TEST(a_code_tells_the_answers_apart)
 {
-    (void)state;
     expect_target(
         CURL, "HTTP/2 200\n\n{\"at\": 5, \"code\": 0, \"data\": {\"orderNo\": \"a7\"}}",
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n{\"at\": 6, \"code\": 5001}");
@@ -115,17 +112,15 @@ static void a_code_tells_the_answers_apart(void **state)
     assert_string_equal(target.rules[1].order, "/data/orderNo");
 }
 
-static void a_text_tells_the_answers_apart(void **state)
+TEST(a_text_tells_the_answers_apart)
 {
-    (void)state;
     expect_target(CURL, "HTTP/1.1 200 OK\r\n\r\nbought!\n", "HTTP/1.1 200 OK\r\n\r\ntoo late\n");
     assert_string_equal(target.rules[0].contains, "too late");
     assert_string_equal(target.rules[1].contains, "bought!");
 }
 
-static void a_secret_stays_out_of_the_file(void **state)
+TEST(a_secret_stays_out_of_the_file)
 {
-    (void)state;
     struct error error;
     char text[8192] = "";
     assert_true(
@@ -141,9 +136,8 @@ static void a_secret_stays_out_of_the_file(void **state)
     assert_non_null(strstr(text, "users.csv"));
 }
 
-static void what_cannot_be_read_is_answered_with_what_would_be_right(void **state)
+TEST(what_cannot_be_read_is_answered_with_what_would_be_right)
 {
-    (void)state;
     static const struct {
         const char *curl, *bought, *sold_out, *said;
     } mistakes[] = {
@@ -170,9 +164,8 @@ static void what_cannot_be_read_is_answered_with_what_would_be_right(void **stat
     }
 }
 
-static void a_file_that_is_there_is_left_alone(void **state)
+TEST(a_file_that_is_there_is_left_alone)
 {
-    (void)state;
     static const struct draft_sources from = {"http://127.0.0.1:3000", "buy", "yes", "no"};
     struct error error;
     assert_true(make(CURL, BOUGHT, SOLD_OUT, &error));
@@ -181,16 +174,4 @@ static void a_file_that_is_there_is_left_alone(void **state)
     assert_int_equal(access("made", F_OK), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_has_its_fields),
-        cmocka_unit_test(a_form_has_its_fields),
-        cmocka_unit_test(a_code_tells_the_answers_apart),
-        cmocka_unit_test(a_text_tells_the_answers_apart),
-        cmocka_unit_test(a_secret_stays_out_of_the_file),
-        cmocka_unit_test(what_cannot_be_read_is_answered_with_what_would_be_right),
-        cmocka_unit_test(a_file_that_is_there_is_left_alone),
-    };
-    return cmocka_run_group_tests(tests, shop_file_setup, end);
-}
+TEST_GROUP(shop_file_setup, end)

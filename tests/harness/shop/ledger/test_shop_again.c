@@ -97,9 +97,8 @@ static void expect_broken(unsigned broken)
     assert_int_equal(sale.judgement.verdict, broken ? SHOP_VERDICT_BROKEN : SHOP_VERDICT_KEPT);
 }
 
-static void a_whole_one_keeps_every_claim(void **state)
+TEST(a_whole_one_keeps_every_claim)
 {
-    (void)state;
     t_write(path, whole);
     expect_broken(0);
     /* One was accepted first: when its unit was taken nobody knows. */
@@ -116,9 +115,8 @@ static void a_whole_one_keeps_every_claim(void **state)
 }
 
 /* As editors and other systems leave it. */
-static void what_an_editor_adds_is_read(void **state)
+TEST(what_an_editor_adds_is_read)
 {
-    (void)state;
     char text[sizeof whole + 16];
     snprintf(text, sizeof text, "\xef\xbb\xbf%s\r\n\n", whole);
     t_write(path, text);
@@ -126,9 +124,8 @@ static void what_an_editor_adds_is_read(void **state)
 }
 
 /* An answer that no line of the outcome matches is told with its status, not as unknown alone. */
-static void unmatched_statuses_are_told(void **state)
+TEST(unmatched_statuses_are_told)
 {
-    (void)state;
     const struct target target = target_of();
     const struct edit edit = {"\"status\":409,\"is\":\"sold_out\"",
                               "\"status\":418,\"is\":\"unknown\""};
@@ -148,9 +145,8 @@ static void unmatched_statuses_are_told(void **state)
 
 #define BIT(claim) (1U << (claim))
 
-static void what_is_not_as_it_ought_to_be_is_broken(void **state)
+TEST(what_is_not_as_it_ought_to_be_is_broken)
 {
-    (void)state;
     static const struct {
         struct edit edits[3];
         unsigned broken;
@@ -181,9 +177,8 @@ static void what_is_not_as_it_ought_to_be_is_broken(void **state)
 }
 
 /* What the target does not ask for is not judged, and what it asks for is judged by the ledger. */
-static void the_claims_are_the_targets(void **state)
+TEST(the_claims_are_the_targets)
 {
-    (void)state;
     const struct edit oversold = {"\"bob\",1]", "\"bob\",2]"};
     struct target target = target_of();
     put_edited(&oversold, 1);
@@ -207,9 +202,8 @@ static void is_refused(const struct target *target, const char *why)
     assert_null(sale.ledger.books.orders);
 }
 
-static void a_ledger_of_another_sale_is_refused(void **state)
+TEST(a_ledger_of_another_sale_is_refused)
 {
-    (void)state;
     struct target target = target_of();
     t_write(path, whole);
     target.name = "theirs";
@@ -232,9 +226,8 @@ static void a_ledger_of_another_sale_is_refused(void **state)
 }
 
 /* The file asks for more than it did; that is no reason to say "not checked". */
-static void a_ledger_without_the_books_is_refused(void **state)
+TEST(a_ledger_without_the_books_is_refused)
 {
-    (void)state;
     const struct edit no_left = {"{\"stock_left\":0}\n", ""};
     const struct edit no_orders[] = {{"{\"orders\":2}\n", ""},
                                      {"{\"row\":[\"o-a\",\"ann\",1]}\n", ""},
@@ -246,9 +239,8 @@ static void a_ledger_without_the_books_is_refused(void **state)
     is_refused(&target, "it has no audit.orders, which is asked for there");
 }
 
-static void what_cannot_be_read_is_refused(void **state)
+TEST(what_cannot_be_read_is_refused)
 {
-    (void)state;
     const struct edit cut = {"{\"done\":true,\"at_us\":20}\n", ""};
     const struct target target = target_of();
     char text[200];
@@ -276,17 +268,4 @@ static int end(void **state)
     return unlink(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_one_keeps_every_claim),
-        cmocka_unit_test(what_an_editor_adds_is_read),
-        cmocka_unit_test(unmatched_statuses_are_told),
-        cmocka_unit_test(what_is_not_as_it_ought_to_be_is_broken),
-        cmocka_unit_test(the_claims_are_the_targets),
-        cmocka_unit_test(a_ledger_of_another_sale_is_refused),
-        cmocka_unit_test(a_ledger_without_the_books_is_refused),
-        cmocka_unit_test(what_cannot_be_read_is_refused),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
-}
+TEST_GROUP(begin, end)

@@ -96,34 +96,30 @@ static void is_judged_twice(const char *arguments, int status, const char *verdi
     expect_same("ledger.jsonl", &ledger);
 }
 
-static void what_was_kept_is_kept(void **state)
+TEST_WITH(what_was_kept_is_kept, program_one, program_end)
 {
-    (void)state;
     own_shop_write(OWN_SHOP_AUDIT);
     is_judged_twice("--fail-if orders<80,committed<20,p99>1000s,orders>1000000/s", 0, "\nkept: ");
 }
 
-static void what_was_broken_is_broken(void **state)
+TEST_WITH(what_was_broken_is_broken, program_one, program_end)
 {
-    (void)state;
     own_shop_write(BROKEN_AUDIT);
     is_judged_twice("", 1, "\nBROKEN: ");
     program_says("40 units in 20 orders, 20 were on sale: 20 too many");
 }
 
 /* Nobody answers: nothing was sold, and that is no pass the second time either. */
-static void what_proved_nothing_proves_nothing(void **state)
+TEST_WITH(what_proved_nothing_proves_nothing, program_alone, program_end)
 {
-    (void)state;
     own_shop_write("");
     is_judged_twice("", 2, "\nINVALID: ");
     program_says("80 requests went wrong, the first: http://127.0.0.1:1/orders");
 }
 
-static void a_pipeline_has_its_files(void **state)
+TEST_WITH(a_pipeline_has_its_files, program_one, program_end)
 {
     char arguments[200];
-    (void)state;
     own_shop_write(OWN_SHOP_AUDIT);
     assert_int_equal(own_shop_run(""), 0);
     snprintf(arguments, sizeof arguments, "--fail-if committed<21 --junit %s/junit.xml",
@@ -143,12 +139,11 @@ static void is_refused(const char *ledger, const char *why)
 }
 
 /* The run is ended while it sells; what it has left says so. */
-static void a_run_that_was_ended_has_no_verdict(void **state)
+TEST_WITH(a_run_that_was_ended_has_no_verdict, program_alone, program_end)
 {
     struct process shop;
     char arguments[300], line[4096];
     bool sells = false;
-    (void)state;
     own_shop_write("");
     snprintf(arguments, sizeof arguments, "shop %s/shop.yaml --rate 50 --duration 3600s",
              program->folder);
@@ -168,11 +163,10 @@ static void a_run_that_was_ended_has_no_verdict(void **state)
     is_refused("ledger.jsonl", "/ledger.jsonl: it was cut off: the run did not come to its end");
 }
 
-static void what_is_no_ledger_of_this_sale_is_refused(void **state)
+TEST_WITH(what_is_no_ledger_of_this_sale_is_refused, program_alone, program_end)
 {
     static const char record[] = "{\"ledger\":1,\"seed\":7}\n{\"done\":true}\n";
     char *at;
-    (void)state;
     own_shop_write("");
     assert_int_equal(own_shop_run(""), 2);
     struct text ledger = read_file("ledger.jsonl");
@@ -194,30 +188,12 @@ static void what_is_no_ledger_of_this_sale_is_refused(void **state)
                "with the target file that it was made with");
 }
 
-static void check_says_what_to_use(void **state)
+TEST_WITH(check_says_what_to_use, program_alone, program_end)
 {
     char arguments[200];
-    (void)state;
     own_shop_write("");
     assert_int_equal(own_shop_run(""), 2);
     snprintf(arguments, sizeof arguments, "check %s/ledger.jsonl", program->folder);
     assert_int_equal(program_run(arguments), 2);
     program_says("line 1: a shop's ledger: seckill-loadtest shop TARGET.yaml --judge judges it");
-}
-
-#define ONE(name)   cmocka_unit_test_setup_teardown(name, program_one, program_end)
-#define ALONE(name) cmocka_unit_test_setup_teardown(name, program_alone, program_end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ONE(what_was_kept_is_kept),
-        ONE(what_was_broken_is_broken),
-        ALONE(what_proved_nothing_proves_nothing),
-        ONE(a_pipeline_has_its_files),
-        ALONE(a_run_that_was_ended_has_no_verdict),
-        ALONE(what_is_no_ledger_of_this_sale_is_refused),
-        ALONE(check_says_what_to_use),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

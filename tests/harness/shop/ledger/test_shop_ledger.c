@@ -103,9 +103,8 @@ static void write_all(const char *path)
 }
 
 /* A step said no: it has an end, and was never sent. */
-static void what_a_step_ended_is_read(void **state)
+TEST(what_a_step_ended_is_read)
 {
-    (void)state;
     takes(HEAD BEGUN
           "{\"op\":0,\"asked\":false,\"end_us\":9,\"status\":200,\"is\":\"refused\"}\n" SENT LEFT
               ORDERS ROW DONE);
@@ -120,9 +119,8 @@ static void what_a_step_ended_is_read(void **state)
     ledger_fini(&record);
 }
 
-static void what_is_written_is_read(void **state)
+TEST(what_is_written_is_read)
 {
-    (void)state;
     char path[] = "/tmp/seckill-shop-ledger.XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -181,9 +179,8 @@ static void what_is_written_is_read(void **state)
 }
 
 /* A run may be killed at any byte; what it had written by then has no verdict. */
-static void every_cut_is_refused(void **state)
+TEST(every_cut_is_refused)
 {
-    (void)state;
     static const char text[] = WHOLE;
     const char *const cut =
         "it was cut off: the run did not come to its end (no line \"done\"), so "
@@ -198,9 +195,8 @@ static void every_cut_is_refused(void **state)
     assert_true(read_bytes(text, strlen(text) - 1)); /* its last line has no end, and is whole */
 }
 
-static void what_is_of_another_kind_is_refused(void **state)
+TEST(what_is_of_another_kind_is_refused)
 {
-    (void)state;
     refuses("\n", "line 1: no JSON object");
     refuses("[1]\n", "line 1: no JSON object");
     refuses("{\"shop_ledger\":2", "line 1: no JSON object");
@@ -306,16 +302,14 @@ static const struct {
     {WHOLE ROW, "line 9: it stands behind the end"},
 };
 
-static void a_damaged_line_is_named(void **state)
+TEST(a_damaged_line_is_named)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof damaged / sizeof damaged[0]; i++)
         refuses(damaged[i].text, damaged[i].why);
 }
 
-static void a_head_without_its_figures_is_refused(void **state)
+TEST(a_head_without_its_figures_is_refused)
 {
-    (void)state;
     static const char *const fields[] = {"product",     "stock",      "limit",
                                          "connections", "rate_per_s", "seed"};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
@@ -330,9 +324,8 @@ static void a_head_without_its_figures_is_refused(void **state)
 }
 
 /* What nobody has asked for has no books; that is not the same as books without an order. */
-static void books_are_told_from_none(void **state)
+TEST(books_are_told_from_none)
 {
-    (void)state;
     takes(HEAD SENT DONE);
     assert_false(record.books.has_left || record.books.has_orders);
     takes(HEAD SENT LEFT DONE);
@@ -341,9 +334,8 @@ static void books_are_told_from_none(void **state)
     assert_true(record.books.has_orders && record.books.orders_count == 0);
 }
 
-static void a_line_may_have_8_mib(void **state)
+TEST(a_line_may_have_8_mib)
 {
-    (void)state;
     enum { MOST = 8 << 20 };
     static const char begins[] = "{\"row\":[\"", ends[] = "\",\"ann\",1]}\n";
     char *text = NULL;
@@ -372,17 +364,4 @@ static int end(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_step_ended_is_read),
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(every_cut_is_refused),
-        cmocka_unit_test(what_is_of_another_kind_is_refused),
-        cmocka_unit_test(a_damaged_line_is_named),
-        cmocka_unit_test(a_head_without_its_figures_is_refused),
-        cmocka_unit_test(books_are_told_from_none),
-        cmocka_unit_test(a_line_may_have_8_mib),
-    };
-    return cmocka_run_group_tests(tests, NULL, end);
-}
+TEST_GROUP(NULL, end)

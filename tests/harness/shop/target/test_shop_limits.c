@@ -18,9 +18,8 @@ static void is_refused(const char *path, const char *said)
     target_fini(&target);
 }
 
-static void what_is_no_file_is_refused(void **state)
+TEST(what_is_no_file_is_refused)
 {
-    (void)state;
     is_refused("nobody", "nobody: No such file or directory");
     is_refused("/", "/: a folder, no file");
     t_write(SHOP_FILE, "");
@@ -34,12 +33,11 @@ static void what_is_no_file_is_refused(void **state)
                "quiet, audit, claims");
 }
 
-static void what_is_no_text_is_refused(void **state)
+TEST(what_is_no_text_is_refused)
 {
     static const char *const bytes[] = {"a\n\xff",         "a\n\xc0\x80",     "a\n\xed\xa0\x80",
                                         "a\n\xf0\x80\x80", "a\n\xf4\x90\x80", "a\n\xe2\x82"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
         t_write(SHOP_FILE, bytes[i]);
         is_refused(SHOP_FILE, "shop:2: not text in UTF-8");
@@ -48,14 +46,13 @@ static void what_is_no_text_is_refused(void **state)
     is_refused(SHOP_FILE, "shop:1: not text in UTF-8");
 }
 
-static void a_file_has_64_kib_at_most(void **state)
+TEST(a_file_has_64_kib_at_most)
 {
     enum { MOST = 64 * 1024 };
     struct error error = {.code = ERROR_NONE};
     struct target target;
     char *text = malloc(MOST + 1);
 
-    (void)state;
     assert_non_null(text);
     memset(text, '#', MOST + 1);
     int length = snprintf(text, MOST, "%soutcome: [{sold: 201}]\n", good);
@@ -91,7 +88,7 @@ static void write_many(const struct many *many, int count)
     free(text);
 }
 
-static void of_nothing_are_there_more_than_a_shop_needs(void **state)
+TEST(of_nothing_are_there_more_than_a_shop_needs)
 {
     static const char sold[] = "outcome: [{sold: 201}]\n";
     static const struct many all[] = {
@@ -112,7 +109,6 @@ static void of_nothing_are_there_more_than_a_shop_needs(void **state)
     struct error error = {.code = ERROR_NONE};
     struct target target;
 
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         struct many many = all[i];
         char tail[100];
@@ -128,27 +124,16 @@ static void of_nothing_are_there_more_than_a_shop_needs(void **state)
 }
 
 /* libyaml ends what is nested too deep; nothing here goes deeper than the fields do. */
-static void nests_are_refused(void **state)
+TEST(nests_are_refused)
 {
     char text[4000];
     struct error error = {.code = ERROR_NONE};
     struct target target;
 
-    (void)state;
     memset(text, '[', sizeof text);
     shop_file_write(text, sizeof text);
     assert_false(target_read(SHOP_FILE, &target, &error));
     assert_int_equal(error.code, ERROR_INVALID);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_file_is_refused),
-        cmocka_unit_test(what_is_no_text_is_refused),
-        cmocka_unit_test(a_file_has_64_kib_at_most),
-        cmocka_unit_test(of_nothing_are_there_more_than_a_shop_needs),
-        cmocka_unit_test(nests_are_refused),
-    };
-    return cmocka_run_group_tests(tests, shop_file_setup, shop_file_teardown);
-}
+TEST_GROUP(shop_file_setup, shop_file_teardown)

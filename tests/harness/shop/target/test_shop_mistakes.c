@@ -316,11 +316,10 @@ static char *write_mistake(const struct mistake *mistake)
     return text;
 }
 
-static void each_mistake_is_answered_with_its_line_and_what_would_be_right(void **state)
+TEST(each_mistake_is_answered_with_its_line_and_what_would_be_right)
 {
     bool all = true;
 
-    (void)state;
     setenv("SHOP_TEST_SECRET", "pa55w0rd", 1);
     setenv("SHOP_TEST_EMPTY", "", 1);
     unsetenv("SHOP_TEST_UNSET");
@@ -342,10 +341,4 @@ static void each_mistake_is_answered_with_its_line_and_what_would_be_right(void 
     assert_true(all);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_mistake_is_answered_with_its_line_and_what_would_be_right),
-    };
-    return cmocka_run_group_tests(tests, shop_file_setup, shop_file_teardown);
-}
+TEST_GROUP(shop_file_setup, shop_file_teardown)

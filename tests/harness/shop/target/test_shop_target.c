@@ -83,9 +83,8 @@ static int forget(void **state)
     return shop_file_teardown(state);
 }
 
-static void the_shop_is_as_the_file_says(void **state)
+TEST(the_shop_is_as_the_file_says)
 {
-    (void)state;
     assert_string_equal(target.path, SHOP_FILE);
     assert_string_equal(target.name, "tickets");
     assert_string_equal(target.database, "postgresql://tester:pa55%7Buser%7D@127.0.0.1/shop");
@@ -97,11 +96,10 @@ static void the_shop_is_as_the_file_says(void **state)
     assert_true(target.repeats > 0.0249 && target.repeats < 0.0251);
 }
 
-static void steps_take_what_those_behind_them_send(void **state)
+TEST(steps_take_what_those_behind_them_send)
 {
     const struct shop_request *login = &target.steps[0], *other = &target.steps[1];
 
-    (void)state;
     assert_int_equal(target.step_count, 2);
     assert_string_equal(login->method, "POST");
     assert_string_equal(login->url, "http://127.0.0.1:3000/v1/login");
@@ -127,11 +125,10 @@ static void is_rule(const struct shop_rule *rule, enum shop_meaning meaning, int
     assert_int_equal(rule->status_to, to);
 }
 
-static void a_step_has_its_own_outcome(void **state)
+TEST(a_step_has_its_own_outcome)
 {
     const struct shop_request *login = &target.steps[0];
 
-    (void)state;
     assert_int_equal(login->rule_count, 3);
     is_rule(&login->rules[0], SHOP_REFUSED, 200, 200);
     assert_string_equal(login->rules[0].pointer, "/code");
@@ -143,13 +140,12 @@ static void a_step_has_its_own_outcome(void **state)
 }
 
 /* What the environment holds, and "$${", begin no field. */
-static void the_purchase_is_sent_as_the_file_says(void **state)
+TEST(the_purchase_is_sent_as_the_file_says)
 {
     const struct fill_field fields[] = {{"token", "T"}, {"key", "k&1"}};
     char *header = fill(target.purchase.headers[0].value, fields, 2, FILL_HEADER);
     char *body = fill(target.purchase.body, fields, 2, target.purchase.body_form);
 
-    (void)state;
     assert_string_equal(target.purchase.method, "PUT");
     assert_string_equal(target.purchase.url, "http://127.0.0.1:3000/v1/buy/{product}");
     assert_int_equal(target.purchase.header_count, 2);
@@ -160,11 +156,10 @@ static void the_purchase_is_sent_as_the_file_says(void **state)
     free(body);
 }
 
-static void each_line_of_the_outcome_is_a_rule_for_each_status(void **state)
+TEST(each_line_of_the_outcome_is_a_rule_for_each_status)
 {
     const struct shop_rule *rules = target.rules;
 
-    (void)state;
     assert_int_equal(target.rule_count, 8);
     is_rule(&rules[0], SHOP_SOLD, 200, 200);
     assert_string_equal(rules[0].pointer, "/code");
@@ -185,9 +180,8 @@ static void each_line_of_the_outcome_is_a_rule_for_each_status(void **state)
     assert_null(rules[7].contains);
 }
 
-static void an_accepted_order_is_asked_for(void **state)
+TEST(an_accepted_order_is_asked_for)
 {
-    (void)state;
     assert_string_equal(target.poll.method, "GET");
     assert_string_equal(target.poll.url, "http://127.0.0.1:3000/v1/orders/{order}");
     assert_int_equal(target.poll.every_us, 50000);
@@ -198,9 +192,8 @@ static void an_accepted_order_is_asked_for(void **state)
     assert_string_equal(target.poll.rules[2].equals, "\"\"");
 }
 
-static void the_books_are_read_by_sql_or_a_command(void **state)
+TEST(the_books_are_read_by_sql_or_a_command)
 {
-    (void)state;
     assert_string_equal(target.reset.sql, "UPDATE stock SET n = {stock} WHERE id = {product}");
     assert_string_equal(target.quiet.command, "test ${Q}");
     assert_int_equal(target.quiet.within_us, 5000000);
@@ -220,11 +213,10 @@ static struct target read_text(const char *text)
     return read;
 }
 
-static void what_is_not_given_has_a_default(void **state)
+TEST(what_is_not_given_has_a_default)
 {
     struct target plain = read_text("server: https://[::1]:8443\nstock: 5\nrequest: {path: /buy}\n"
                                     "outcome: [{sold: 201}]\n");
-    (void)state;
     assert_string_equal(plain.name, "shop");
     assert_string_equal(plain.purchase.method, "POST");
     assert_string_equal(plain.purchase.url, "https://[::1]:8443/buy");
@@ -240,9 +232,8 @@ static void what_is_not_given_has_a_default(void **state)
     target_fini(&plain);
 }
 
-static void a_csv_names_the_fields_of_its_users(void **state)
+TEST(a_csv_names_the_fields_of_its_users)
 {
-    (void)state;
     t_write("users.csv", "\xef\xbb\xbf\"card\",user\r\n1,2\r\n");
     struct target plain = read_text("server: http://a\nstock: 5\nusers: {csv: users.csv}\n"
                                     "request: {path: '/buy?u={user}&c={card}'}\n"
@@ -252,7 +243,7 @@ static void a_csv_names_the_fields_of_its_users(void **state)
 }
 
 /* A password with all that has a meaning somewhere is one value wherever it stands. */
-static void what_the_environment_holds_stays_one_value(void **state)
+TEST(what_the_environment_holds_stays_one_value)
 {
     static const struct {
         const char *database, *wanted; /* libpq's */
@@ -265,7 +256,6 @@ static void what_the_environment_holds_stays_one_value(void **state)
         {"${SHOP_TEST_PART} password=x", "x"},
         {"postgresql://u:x@${SHOP_TEST_HOST}/shop", "x"},
     };
-    (void)state;
     setenv("SHOP_TEST_SECRET", "p w'd\\@/{k}\"", 1);
     setenv("SHOP_TEST_PART", "host=db user=u", 1);
     setenv("SHOP_TEST_HOST", "db:5433", 1);
@@ -290,9 +280,8 @@ static void what_the_environment_holds_stays_one_value(void **state)
     }
 }
 
-static void the_same_in_a_request(void **state)
+TEST(the_same_in_a_request)
 {
-    (void)state;
     struct target read = read_text(
         "server: http://s\nstock: 1\nrequest:\n  path: /a/${SHOP_TEST_SECRET}?x\n"
         "  headers: {A: 'B ${SHOP_TEST_SECRET}'}\n"
@@ -312,12 +301,11 @@ static void the_same_in_a_request(void **state)
 }
 
 /* Those that no test buys by, since their shop comes from a registry, are at least read. */
-static void the_targets_of_the_examples_are_read(void **state)
+TEST(the_targets_of_the_examples_are_read)
 {
     static const char *const shops[] = {"flask", "mariadb", "node", "recipes", "vendure"};
     struct error error = {.code = ERROR_NONE};
 
-    (void)state;
     setenv("SHOP_URL", "http://127.0.0.1:3000", 1);
     setenv("SHOP_DATABASE", "dbname=shop", 1);
     setenv("SHOP_MARIADB", "/run/mariadb.sock", 1);
@@ -335,12 +323,11 @@ static void the_targets_of_the_examples_are_read(void **state)
 }
 
 /* A checkout of several steps, whose long bodies are folded: JSON has no line break in a text. */
-static void vendure_is_bought_at_in_four_requests(void **state)
+TEST(vendure_is_bought_at_in_four_requests)
 {
     struct error error = {.code = ERROR_NONE};
     struct target vendure;
 
-    (void)state;
     setenv("SHOP_URL", "http://127.0.0.1:3000", 1);
     setenv("SHOP_DATABASE", "dbname=shop", 1);
     if (!target_read(EXAMPLES "/vendure/shop.yaml", &vendure, &error))
@@ -356,22 +343,4 @@ static void vendure_is_bought_at_in_four_requests(void **state)
     target_fini(&vendure);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_shop_is_as_the_file_says),
-        cmocka_unit_test(steps_take_what_those_behind_them_send),
-        cmocka_unit_test(a_step_has_its_own_outcome),
-        cmocka_unit_test(the_purchase_is_sent_as_the_file_says),
-        cmocka_unit_test(each_line_of_the_outcome_is_a_rule_for_each_status),
-        cmocka_unit_test(an_accepted_order_is_asked_for),
-        cmocka_unit_test(the_books_are_read_by_sql_or_a_command),
-        cmocka_unit_test(what_is_not_given_has_a_default),
-        cmocka_unit_test(a_csv_names_the_fields_of_its_users),
-        cmocka_unit_test(what_the_environment_holds_stays_one_value),
-        cmocka_unit_test(the_same_in_a_request),
-        cmocka_unit_test(the_targets_of_the_examples_are_read),
-        cmocka_unit_test(vendure_is_bought_at_in_four_requests),
-    };
-    return cmocka_run_group_tests(tests, read_whole, forget);
-}
+TEST_GROUP(read_whole, forget)

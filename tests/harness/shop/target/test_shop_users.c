@@ -44,9 +44,8 @@ static void refuse(const char *text, const char *said)
     assert_null(users.text); /* nothing is left open */
 }
 
-static void plain_cells(void **state)
+TEST(plain_cells)
 {
-    (void)state;
     char number[24];
     expect_users("user,token\n7,a b\n8,\n", 2);
     expect_cell(0, "user", "7");
@@ -57,9 +56,8 @@ static void plain_cells(void **state)
     users_close(&users);
 }
 
-static void quoted_cells(void **state)
+TEST(quoted_cells)
 {
-    (void)state;
     expect_users(
         "\"user\",name\n7,\"Wang, Li\"\n8,\"the \"\"first\"\"\"\n9,\"two\nlines\"\n10,\"\"\n", 4);
     expect_cell(0, "name", "Wang, Li");
@@ -70,9 +68,8 @@ static void quoted_cells(void **state)
     users_close(&users);
 }
 
-static void line_ends(void **state)
+TEST(line_ends)
 {
-    (void)state;
     expect_users("token,user\r\na,7\r\n\r\nb,8", 2); /* an empty line is no user */
     expect_cell(0, "user", "7");
     expect_cell(1, "token", "b");
@@ -80,17 +77,15 @@ static void line_ends(void **state)
     users_close(&users);
 }
 
-static void a_mark_before_a_quote(void **state)
+TEST(a_mark_before_a_quote)
 {
-    (void)state;
     expect_users("\xef\xbb\xbf\"user\"\n\"41\"\n", 1);
     expect_cell(0, "user", "41");
     users_close(&users);
 }
 
-static void no_table_of_users(void **state)
+TEST(no_table_of_users)
 {
-    (void)state;
     refuse("", "users.csv: its first line names no column \"user\"");
     refuse("\xef\xbb\xbf", "users.csv: its first line names no column \"user\"");
     refuse("User\n7\n", "users.csv: its first line names no column \"user\"");
@@ -104,9 +99,8 @@ static void no_table_of_users(void **state)
 }
 
 /* A user that is no text could stand in no ledger: nobody would know afterwards who bought. */
-static void what_is_no_text_is_no_user(void **state)
+TEST(what_is_no_text_is_no_user)
 {
-    (void)state;
     refuse("user\n7\nJos\xe9\n", "users.csv: line 3 is not text in UTF-8");
     refuse("\xef\xbb\xbfuser,na\xff\n", "users.csv: line 1 is not text in UTF-8");
     expect_users("user\nJos\xc3\xa9\n", 1);
@@ -114,9 +108,8 @@ static void what_is_no_text_is_no_user(void **state)
     users_close(&users);
 }
 
-static void many_users(void **state)
+TEST(many_users)
 {
-    (void)state;
     enum { USERS = 1000 };
     static char text[16384] = "user,twice\n";
     size_t used = strlen(text);
@@ -127,9 +120,8 @@ static void many_users(void **state)
     users_close(&users);
 }
 
-static void a_command_prints_them(void **state)
+TEST(a_command_prints_them)
 {
-    (void)state;
     struct target target = {.users_command = "printf 'user,token\\n7,\"a,b\"\\n'"};
     if (!users_open(&users, &target, "/dev/null", &error))
         fail_msg("%s", error.text);
@@ -142,9 +134,8 @@ static void a_command_prints_them(void **state)
     assert_non_null(strstr(error.text, "exit status 3"));
 }
 
-static void a_range_counts(void **state)
+TEST(a_range_counts)
 {
-    (void)state;
     char number[24];
     const struct target target = {.user_from = 7, .user_to = 9};
     assert_true(users_open(&users, &target, "/dev/null", &error));
@@ -155,14 +146,4 @@ static void a_range_counts(void **state)
     users_close(&users);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_cells),       cmocka_unit_test(quoted_cells),
-        cmocka_unit_test(line_ends),         cmocka_unit_test(a_mark_before_a_quote),
-        cmocka_unit_test(no_table_of_users), cmocka_unit_test(what_is_no_text_is_no_user),
-        cmocka_unit_test(many_users),        cmocka_unit_test(a_command_prints_them),
-        cmocka_unit_test(a_range_counts),
-    };
-    return cmocka_run_group_tests(tests, shop_file_setup, shop_file_teardown);
-}
+TEST_GROUP(shop_file_setup, shop_file_teardown)

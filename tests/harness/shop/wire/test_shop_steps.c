@@ -55,22 +55,19 @@ static void expect_ended(const char *answer, enum shop_meaning meaning, int stat
     assert_int_equal(wire.sale.ledger.load.answered, 2);
 }
 
-static void a_no_with_200_ends_the_purchase(void **state)
+TEST(a_no_with_200_ends_the_purchase)
 {
-    (void)state;
     expect_ended(no, SHOP_REFUSED, 200);
 }
 
-static void a_step_may_shed(void **state)
+TEST(a_step_may_shed)
 {
-    (void)state;
     expect_ended(busy, SHOP_SHED, 503);
 }
 
 /* The first line that matches counts, also where the status is the one that is expected. */
-static void the_first_line_counts(void **state)
+TEST(the_first_line_counts)
 {
-    (void)state;
     noes[1] = noes[0];
     noes[0] = (struct shop_rule){.meaning = SHOP_SOLD_OUT, .status_from = 200, .status_to = 299};
     login.expect = 200;
@@ -78,9 +75,8 @@ static void the_first_line_counts(void **state)
 }
 
 /* As long as nothing says that it is a no, it is what its status says. */
-static void without_an_outcome_200_is_a_yes(void **state)
+TEST(without_an_outcome_200_is_a_yes)
 {
-    (void)state;
     login.rules = NULL;
     login.rule_count = 0;
     assert_int_equal(buy(no), 4);
@@ -88,9 +84,8 @@ static void without_an_outcome_200_is_a_yes(void **state)
     assert_int_equal(wire.sale.ledger.ops[0].last, SHOP_SOLD);
 }
 
-static void what_no_line_matches_is_looked_at_by_its_status(void **state)
+TEST(what_no_line_matches_is_looked_at_by_its_status)
 {
-    (void)state;
     assert_int_equal(buy(yes), 4);
     assert_non_null(strstr(wire.heard, "POST /login"));
     assert_non_null(strstr(wire.heard, "POST /buy"));
@@ -104,9 +99,8 @@ static void what_no_line_matches_is_looked_at_by_its_status(void **state)
 }
 
 /* A nonce in a header, and a cookie that the purchase says again in a header of its own. */
-static void headers_and_cookies_go_into_the_next_request(void **state)
+TEST(headers_and_cookies_go_into_the_next_request)
 {
-    (void)state;
     static const char answer[] = "HTTP/1.1 200 OK\r\nX-Nonce: n-71\r\nSet-Cookie: other=1\r\n"
                                  "Set-Cookie: csrf=c-72; Path=/; HttpOnly\r\n"
                                  "Content-Length: 2\r\n\r\n{}";
@@ -125,16 +119,14 @@ static void headers_and_cookies_go_into_the_next_request(void **state)
 }
 
 /* A request that was never sent is not sent again. */
-static void what_a_step_ended_has_no_repeat(void **state)
+TEST(what_a_step_ended_has_no_repeat)
 {
-    (void)state;
     wire.target.repeats = 1;
     expect_ended(no, SHOP_REFUSED, 200);
 }
 
-static void the_ledger_says_that_it_was_not_sent(void **state)
+TEST(the_ledger_says_that_it_was_not_sent)
 {
-    (void)state;
     static const char *const ended[] = {"\"asked\":false", "\"is\":\"refused\"", "\"status\":200",
                                         "\"end_us\":", NULL};
     buy(no);
@@ -142,19 +134,4 @@ static void the_ledger_says_that_it_was_not_sent(void **state)
     assert_int_equal(wire_shop_ledger((const char *const[]){"\"sent_us\"", NULL}), 0);
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, wire_shop_end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(a_no_with_200_ends_the_purchase),
-        CASE(a_step_may_shed),
-        CASE(the_first_line_counts),
-        CASE(without_an_outcome_200_is_a_yes),
-        CASE(what_no_line_matches_is_looked_at_by_its_status),
-        CASE(headers_and_cookies_go_into_the_next_request),
-        CASE(what_a_step_ended_has_no_repeat),
-        CASE(the_ledger_says_that_it_was_not_sent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(begin, wire_shop_end)

@@ -36,15 +36,13 @@ static void expect_kept(int status)
     program_file_says("results.json", "\"units\": 20");
 }
 
-static void a_closed_sale_is_judged(void **state)
+TEST(a_closed_sale_is_judged)
 {
-    (void)state;
     expect_kept(judge("localhost", "ca.pem", "--buyers 80 --connections 8"));
 }
 
-static void an_open_sale_is_judged(void **state)
+TEST(an_open_sale_is_judged)
 {
-    (void)state;
     expect_kept(judge("localhost", "ca.pem",
                       "--rate 60 --duration 1s --arrivals constant --connections 8 "
                       "--max-lag-ms 60000"));
@@ -66,16 +64,14 @@ static void expect_refusal(int status)
     program_file_says("results.json", "\"units\": 0");
 }
 
-static void one_that_nobody_vouches_for_is_refused(void **state)
+TEST(one_that_nobody_vouches_for_is_refused)
 {
-    (void)state;
     expect_refusal(judge("localhost", NULL, TWO));
     expect_refusal(judge("localhost", "other.pem", TWO));
 }
 
-static void one_that_is_made_out_to_another_host_is_refused(void **state)
+TEST(one_that_is_made_out_to_another_host_is_refused)
 {
-    (void)state;
     expect_refusal(judge("127.0.0.1", "ca.pem", TWO));
 }
 
@@ -88,18 +84,16 @@ static void expect_unasked(const char *vouching, const char *said)
     assert_int_equal(access(own_shop_path("ledger.jsonl"), F_OK), -1);
 }
 
-static void a_file_that_can_vouch_for_nobody_is_said_first(void **state)
+TEST(a_file_that_can_vouch_for_nobody_is_said_first)
 {
-    (void)state;
     expect_unasked("nowhere.pem", "/nowhere.pem: No such file or directory");
     expect_unasked("server.key", "/server.key has no certificate in it: PEM is wanted, with a line "
                                  "-----BEGIN CERTIFICATE-----");
 }
 
 /* It looks like a certificate, so that curl alone finds out. */
-static void a_damaged_file_is_named(void **state)
+TEST(a_damaged_file_is_named)
 {
-    (void)state;
     t_write(own_shop_path("damaged.pem"),
             "-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n");
     assert_int_equal(judge("localhost", "damaged.pem", TWO), 2);
@@ -120,15 +114,4 @@ static int tear_down(void **state)
     return program_end(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_closed_sale_is_judged),
-        cmocka_unit_test(an_open_sale_is_judged),
-        cmocka_unit_test(one_that_nobody_vouches_for_is_refused),
-        cmocka_unit_test(one_that_is_made_out_to_another_host_is_refused),
-        cmocka_unit_test(a_file_that_can_vouch_for_nobody_is_said_first),
-        cmocka_unit_test(a_damaged_file_is_named),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+TEST_GROUP(set_up, tear_down)

@@ -28,9 +28,8 @@ static size_t count_of(const char *text, const char *part)
     return count;
 }
 
-static void test_a_body_with_its_length(void **state)
+TEST(test_a_body_with_its_length)
 {
-    (void)state;
     assert_int_equal(wire_shop_buy(LISTENER_ANSWERS, WIRE_SOLD, 3), 3);
     assert_int_equal(count_of(wire.heard, "POST /buy HTTP/1.1\r\n"), 3);
     assert_int_equal(count_of(wire.heard, "\r\nContent-Length: "), 3);
@@ -44,9 +43,8 @@ static void test_a_body_with_its_length(void **state)
     assert_non_null(strstr(wire.heard, wire.sale.ledger.ops[0].key));
 }
 
-static void test_a_body_in_chunks(void **state)
+TEST(test_a_body_in_chunks)
 {
-    (void)state;
     wire.target.purchase.chunked = wire.target.purchase.closes = true;
     assert_int_equal(wire_shop_buy(LISTENER_ANSWERS, WIRE_SOLD, 2), 2);
     assert_int_equal(count_of(wire.heard, "\r\nTransfer-Encoding: chunked\r\n"), 2);
@@ -55,9 +53,8 @@ static void test_a_body_in_chunks(void **state)
     assert_int_equal(count_of(wire.heard, "\r\n0\r\n\r\n"), 2);
 }
 
-static void test_no_body(void **state)
+TEST(test_no_body)
 {
-    (void)state;
     wire.target.purchase.body = NULL;
     wire.target.purchase.header_count = 0;
     assert_int_equal(wire_shop_buy(LISTENER_ANSWERS, WIRE_SOLD, 1), 1);
@@ -78,32 +75,28 @@ static void is_not_sent_twice(void)
     assert_int_equal(wire.sale.ledger.load.failures, 1);
 }
 
-static void test_nothing_is_sent_twice_by_itself(void **state)
+TEST(test_nothing_is_sent_twice_by_itself)
 {
-    (void)state;
     is_not_sent_twice();
 }
 
 /* curl has nothing to rewind then. */
-static void test_nor_is_what_has_no_body(void **state)
+TEST(test_nor_is_what_has_no_body)
 {
-    (void)state;
     wire.target.purchase.body = NULL;
     is_not_sent_twice();
 }
 
-static void test_an_answer_that_does_not_come(void **state)
+TEST(test_an_answer_that_does_not_come)
 {
-    (void)state;
     wire.timeout_ms = 50;
     wire_shop_buy(LISTENER_IS_SILENT, WIRE_SOLD, 1);
     assert_int_equal(wire.sale.ledger.ops[0].last, SHOP_UNKNOWN);
     assert_non_null(strcasestr(wire.sale.ledger.load.first_failure, "timeout"));
 }
 
-static void test_an_answer_that_is_too_long(void **state)
+TEST(test_an_answer_that_is_too_long)
 {
-    (void)state;
     size_t size = CALL_ANSWER_MAX + 200;
     char *answer = malloc(size);
     assert_non_null(answer);
@@ -118,9 +111,8 @@ static void test_an_answer_that_is_too_long(void **state)
 }
 
 /* All of them are sent again: at once, or when the first is answered. */
-static void test_repeats_have_the_same_key(void **state)
+TEST(test_repeats_have_the_same_key)
 {
-    (void)state;
     wire.target.repeats = 1;
     assert_int_equal(wire_shop_buy(LISTENER_ANSWERS, WIRE_SOLD, 2), 4);
     size_t repeats = 0;
@@ -134,12 +126,11 @@ static void test_repeats_have_the_same_key(void **state)
 }
 
 /* Those that its first has had by then. */
-static void test_repeats_have_their_users_cookies(void **state)
+TEST(test_repeats_have_their_users_cookies)
 {
     static const char answer[] = "HTTP/1.1 200 OK\r\nSet-Cookie: session=s1\r\n"
                                  "Content-Length: 10\r\n\r\n{\"id\": 17}";
     static struct shop_request login;
-    (void)state;
     login = (struct shop_request){.method = "POST", .url = wire.url};
     wire.target.steps = &login;
     wire.target.step_count = 1;
@@ -149,9 +140,8 @@ static void test_repeats_have_their_users_cookies(void **state)
 }
 
 /* The first line of a table may begin with a byte order mark, as Excel's do. */
-static void test_a_table_of_users_with_a_mark(void **state)
+TEST(test_a_table_of_users_with_a_mark)
 {
-    (void)state;
     char path[128];
     snprintf(path, sizeof path, "%s/users.csv", wire.folder);
     t_write(path, "\xef\xbb\xbfuser\n41\n");
@@ -160,11 +150,10 @@ static void test_a_table_of_users_with_a_mark(void **state)
     assert_string_equal(wire.sale.ledger.ops[0].user, "41");
 }
 
-static void test_the_ledger_has_each_twice(void **state)
+TEST(test_the_ledger_has_each_twice)
 {
     static const char *const begun[] = {"\"at_us\":", "\"op\":", NULL};
     static const char *const ended[] = {"\"is\":\"sold\"", "\"order\":\"17\"", NULL};
-    (void)state;
     wire_shop_buy(LISTENER_ANSWERS, WIRE_SOLD, 2);
     assert_int_equal(wire_shop_ledger(begun), 2);
     assert_int_equal(wire_shop_ledger(ended), 2);
@@ -172,22 +161,4 @@ static void test_the_ledger_has_each_twice(void **state)
     assert_int_equal(wire_shop_ledger((const char *const[]){NULL}), 8);
 }
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, wire_shop_end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CASE(test_a_body_with_its_length),
-        CASE(test_a_body_in_chunks),
-        CASE(test_no_body),
-        CASE(test_nothing_is_sent_twice_by_itself),
-        CASE(test_nor_is_what_has_no_body),
-        CASE(test_an_answer_that_does_not_come),
-        CASE(test_an_answer_that_is_too_long),
-        CASE(test_repeats_have_the_same_key),
-        CASE(test_repeats_have_their_users_cookies),
-        CASE(test_a_table_of_users_with_a_mark),
-        CASE(test_the_ledger_has_each_twice),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_EACH(begin, wire_shop_end)
