@@ -9,11 +9,19 @@
 
 enum { OWN_SHOP_PRODUCT = 1000078, OWN_SHOP_STOCK = 20 };
 
-/* Writes shop.yaml into the program's folder, of its first server; one without a server names an
- * address where nobody listens, and has no reset. `audit`: the lines of the file's audit. */
-void own_shop_write(const char *audit);
-/* The same of a shop that is bought from at another URL than the server's own. */
-void own_shop_write_at(const char *server, const char *audit);
+/* What a target's file says of it. */
+struct own_shop {
+    const char *server;   /* its URL; NULL: the program's first server, or, where it has none, an
+                             address where nobody listens, and no reset */
+    const char *strategy; /* NULL: conditional */
+    const char *users;    /* NULL: 1..1000 */
+    const char *audit;    /* lines of its audit; "" or NULL: none */
+    const char *more;     /* further lines; NULL: none */
+};
+
+/* Writes shop.yaml into the program's folder. */
+void own_shop_describe(const struct own_shop *is);
+void own_shop_write(const char *audit); /* the same with nothing else */
 /* The usual ones: what is left, and the orders. */
 #define OWN_SHOP_AUDIT                                                                             \
     "  stock: {sql: 'SELECT stock FROM seckill.product WHERE id = {product}'}\n"                   \

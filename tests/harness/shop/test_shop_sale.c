@@ -1,87 +1,30 @@
 /*
  * A whole sale on a real shop, which is our own server: one that protects its stock keeps every
- * claim, one that does not is BROKEN; steps before a purchase, orders that are accepted first,
- * bodies in chunks; and what the books cannot say.
+ * claim, one that does not is BROKEN; a step that says sold out, orders that are accepted first;
+ * and what the books cannot say.
  */
-#include "harness/fixtures/program.h"
+#include "harness/shop/own_shop.h"
 #include "lib/t.h"
 #include "loadtest/shop/audit/audit.h"
 #include "loadtest/shop/sale/sale.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum { PRODUCT = 1000077, STOCK = 20 };
-
-/* Texts of a target, for as long as a test runs: two, one behind the other. */
-static char pool[16384];
-static size_t used;
-
-static const char *text(const char *one, const char *other)
-{
-    char *at = pool + used;
-    used += strlen(one) + strlen(other) + 1;
-    assert_true(used < sizeof pool);
-    snprintf(at, sizeof pool - (size_t)(at - pool), "%s%s", one, other);
-    return at;
-}
-
 static struct target target;
-static struct shop_rule rules[8], poll_rules[4], step_rules[1];
-static struct shop_request steps[1];
-static struct shop_take takes[1];
-static struct shop_pair headers[1];
 static struct sale sale;
 
-static void add_rule(enum shop_meaning meaning, int status, const char *pointer, const char *equals)
+/* Our server as a target: one unit a user, 40 users, every second purchase twice; and more lines.
+ */
+static void describe(const char *strategy, const char *more)
 {
-    rules[target.rule_count++] = (struct shop_rule){.meaning = meaning,
-                                                    .status_from = status,
-                                                    .status_to = status,
-                                                    .pointer = pointer,
-                                                    .equals = equals,
-                                                    .order = "/id"};
-}
-
-/* Our server as a target: so many units, one a user, 40 users, every second purchase twice. */
-static void describe(const char *strategy)
-{
-    const char *url = program->count ? program->servers[0].url : "http://127.0.0.1:1";
-    used = 0;
-    target = (struct target){.path = "by hand",
-                             .name = "our own shop",
-                             .database = program_database(),
-                             .product = PRODUCT,
-                             .stock = STOCK,
-                             .limit = 1,
-                             .user_from = 1,
-                             .user_to = 40,
-                             .repeats = 0.5,
-                             .rules = rules,
-                             .quiet.within_us = t_patience_us()};
-    headers[0] = (struct shop_pair){"Idempotency-Key", "{key}"};
-    target.purchase = (struct shop_request){
-        .method = "POST",
-        .url = text(text(url, "/orders?strategy="), strategy),
-        .headers = headers,
-        .header_count = 1,
-        .body = "{\"product_id\": {product}, \"user_id\": {user}}",
-    };
-    add_rule(SHOP_SOLD, 201, NULL, NULL);
-    add_rule(SHOP_SOLD, 200, NULL, NULL);
-    add_rule(SHOP_ACCEPTED, 202, NULL, NULL);
-    add_rule(SHOP_SOLD_OUT, 409, "/code", "\"sold_out\"");
-    add_rule(SHOP_REFUSED, 409, NULL, NULL);
-    add_rule(SHOP_SHED, 503, NULL, NULL);
-    target.reset.command =
-        text("curl -fsS -X PUT -d '{\"stock\": '$STOCK', \"limit_per_user\": 1}' ",
-             text(url, "/products/$PRODUCT"));
-    target.stock_left.sql = "SELECT stock FROM seckill.product WHERE id = {product}";
-    target.orders.sql = "SELECT o.id, user_id, quantity FROM seckill.orders o "
-                        "JOIN seckill.product p ON p.id = product_id AND p.epoch = o.epoch "
-                        "WHERE p.id = {product} AND status = 1";
-    for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
-        target.claims[i] = true;
+    char lines[600];
+    struct error error;
+    snprintf(lines, sizeof lines, "limit: 1\nrepeats: 50%%\n%s", more);
+    own_shop_describe(&(struct own_shop){
+        .strategy = strategy, .users = "1..40", .audit = OWN_SHOP_AUDIT, .more = lines});
+    target_fini(&target);
+    if (!target_read(own_shop_path("shop.yaml"), &target, &error))
+        fail_msg("%s", error.text);
 }
 
 static struct sale_plan plan_of(void)
@@ -131,13 +74,14 @@ static size_t count_ended(enum shop_meaning meaning)
 
 static int end(void **state)
 {
+    target_fini(&target);
     sale_fini(&sale);
     return program_end(state);
 }
 
 TEST_WITH(test_a_shop_that_protects_its_stock_keeps_every_claim, program_one, end)
 {
-    describe("conditional");
+    describe("conditional", "");
     hold_sale();
     expect_verdict(SHOP_VERDICT_KEPT);
     for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
@@ -147,7 +91,7 @@ TEST_WITH(test_a_shop_that_protects_its_stock_keeps_every_claim, program_one, en
         }
     }
     assert_true(sale.ledger.ops_count > 160);
-    assert_int_equal(sale.ledger.books.orders_count, STOCK);
+    assert_int_equal(sale.ledger.books.orders_count, OWN_SHOP_STOCK);
     assert_int_equal(sale.ledger.books.left, 0);
 }
 
@@ -161,7 +105,7 @@ TEST_WITH(test_a_shop_without_protection_is_broken, program_alone, end)
                             &error))
         fail_msg("%s", error.text);
     program->count = 1;
-    describe("none");
+    describe("none", "");
     for (int i = 0; i < 20; i++) {
         hold_sale();
         if (sale.judgement.claims[FINDING_OVERSOLD].result == CLAIM_BROKEN)
@@ -173,35 +117,14 @@ TEST_WITH(test_a_shop_without_protection_is_broken, program_alone, end)
     assert_int_equal(sale.judgement.claims[FINDING_CONSERVATION].result, CLAIM_BROKEN);
 }
 
-TEST_WITH(test_a_step_before_the_purchase, program_one, end)
-{
-    describe("conditional");
-    takes[0] = (struct shop_take){"token", SHOP_BODY, "/id"};
-    steps[0] = (struct shop_request){.method = "GET",
-                                     .url = text(program->servers[0].url, "/products/{product}"),
-                                     .takes = takes,
-                                     .take_count = 1};
-    target.steps = steps;
-    target.step_count = 1;
-    target.purchase.body = "{\"product_id\": {token}, \"user_id\": {user}}";
-    hold_sale();
-    expect_verdict(SHOP_VERDICT_KEPT);
-}
-
 /* A user who looks when everything is gone is told so before he buys; one who came before that
  * buys. */
 TEST_WITH(test_a_step_that_says_sold_out, program_one, end)
 {
     size_t before = 0;
-    describe("conditional");
-    step_rules[0] =
-        (struct shop_rule){.meaning = SHOP_SOLD_OUT, .pointer = "/stock", .equals = "0"};
-    steps[0] = (struct shop_request){.method = "GET",
-                                     .url = text(program->servers[0].url, "/products/{product}"),
-                                     .rules = step_rules,
-                                     .rule_count = 1};
-    target.steps = steps;
-    target.step_count = 1;
+    describe("conditional", "before:\n"
+                            "  - path: /products/{product}\n"
+                            "    outcome: [{sold_out: {json: {/stock: 0}}}]\n");
     hold_sale();
     expect_verdict(SHOP_VERDICT_KEPT);
     assert_int_equal(sale.judgement.claims[FINDING_UNDERSOLD].result, CLAIM_KEPT);
@@ -211,52 +134,16 @@ TEST_WITH(test_a_step_that_says_sold_out, program_one, end)
     assert_int_equal(sale.ledger.load.failures, 0);
 }
 
-TEST_WITH(test_a_step_that_fails_asks_for_nothing, program_one, end)
-{
-    describe("conditional");
-    steps[0] = (struct shop_request){.method = "GET",
-                                     .url = text(program->servers[0].url, "/products/none")};
-    target.steps = steps;
-    target.step_count = 1;
-    hold_sale();
-    expect_verdict(SHOP_VERDICT_INVALID);
-    assert_string_equal(sale.judgement.why, "nothing was sold, so nothing was shown");
-    assert_int_equal(sale.ledger.load.failures, 160);
-    assert_non_null(strstr(sale.ledger.load.first_failure, "step 1"));
-    assert_true(sale.ledger.ops[0].unasked);
-}
-
-TEST_WITH(test_connections_that_close, program_one, end)
-{
-    describe("conditional");
-    target.purchase.closes = true;
-    hold_sale();
-    expect_verdict(SHOP_VERDICT_KEPT);
-}
-
-/* This shop takes none: each answer is a 411, and no other way of sending is. */
-TEST_WITH(test_bodies_in_chunks, program_one, end)
-{
-    describe("conditional");
-    target.purchase.chunked = true;
-    hold_sale();
-    expect_verdict(SHOP_VERDICT_INVALID);
-}
-
 /* 202 first; the shop is asked until it says what became of it. */
 TEST_WITH(test_what_is_accepted_is_asked_for, program_one, end)
 {
-    describe("redis-stock");
-    target.poll = (struct shop_request){.method = "GET",
-                                        .url = text(program->servers[0].url, "/orders/{order}")};
-    poll_rules[0] =
-        (struct shop_rule){.meaning = SHOP_SOLD, .pointer = "/status", .equals = "\"confirmed\""};
-    poll_rules[1] =
-        (struct shop_rule){.meaning = SHOP_ACCEPTED, .pointer = "/status", .equals = "\"queued\""};
-    target.poll.rules = poll_rules;
-    target.poll.rule_count = 2;
-    target.poll.every_us = 10000;
-    target.poll.within_us = t_patience_us();
+    describe("redis-stock", "poll:\n"
+                            "  path: /orders/{order}\n"
+                            "  every: 10ms\n"
+                            "  within: 10m\n"
+                            "  outcome:\n"
+                            "    - sold: {json: {/status: confirmed}}\n"
+                            "    - accepted: {json: {/status: queued}}\n");
     hold_sale();
     expect_verdict(SHOP_VERDICT_KEPT);
     assert_int_equal(count_ended(SHOP_ACCEPTED), 0);
@@ -265,7 +152,7 @@ TEST_WITH(test_what_is_accepted_is_asked_for, program_one, end)
 TEST_WITH(test_an_open_loop, program_one, end)
 {
     struct error error = {.text = ""};
-    describe("conditional");
+    describe("conditional", "");
     struct sale_plan plan = plan_of();
     plan.rate_per_s = 200;
     plan.max_lag_ms = 60000;
@@ -276,25 +163,14 @@ TEST_WITH(test_an_open_loop, program_one, end)
         fail_msg("%s", error.text);
     /* And the two who ask for more than the limit. */
     assert_true(sale.ledger.ops_count >= 199 && sale.ledger.ops_count <= 203);
-    assert_int_equal(sale.ledger.books.orders_count, STOCK);
-}
-
-TEST_WITH(test_a_shop_that_is_not_there_proves_nothing, program_alone, end)
-{
-    describe("conditional");
-    target.reset.command = NULL;
-    target.stock_left.sql = target.orders.sql = NULL;
-    hold_sale();
-    expect_verdict(SHOP_VERDICT_INVALID);
-    assert_int_equal(count_ended(SHOP_UNKNOWN), sale.ledger.ops_count);
-    assert_true(sale.ledger.load.failures >= 160);
+    assert_int_equal(sale.ledger.books.orders_count, OWN_SHOP_STOCK);
 }
 
 /* The sale before it was not put back. */
 TEST_WITH(test_a_sale_that_does_not_begin, program_one, end)
 {
     struct error error = {.text = ""};
-    describe("conditional");
+    describe("conditional", "");
     hold_sale();
     target.reset.command = NULL;
     const struct sale_plan plan = plan_of();
@@ -323,8 +199,8 @@ static void expect_refusal(const struct shop_query *orders, const struct shop_qu
 TEST_WITH(test_books_that_cannot_be_read, program_alone, end)
 {
     const struct shop_query none = {.sql = NULL};
-    describe("conditional");
-    asker = (struct shop_asker){&target, text(program->folder, "/shop.log"), 60000};
+    describe("conditional", "");
+    asker = (struct shop_asker){&target, own_shop_path("shop.log"), 60000};
     expect_refusal(&(struct shop_query){.sql = "SELECT nothing"}, &none, "orders: PostgreSQL:");
     expect_refusal(&(struct shop_query){.sql = "SELECT {user}"}, &none, "{product} and {stock}");
     expect_refusal(&(struct shop_query){.command = "echo why >&2; exit 3"}, &none,
@@ -353,9 +229,11 @@ TEST_WITH(test_books_in_another_encoding, program_alone, end)
 {
     struct error error = {.text = ""};
     struct rows books;
-    describe("conditional");
-    asker = (struct shop_asker){&target, text(program->folder, "/shop.log"), 60000};
-    target.database = text(program_database(), " client_encoding=LATIN1");
+    char database[600];
+    describe("conditional", "");
+    asker = (struct shop_asker){&target, own_shop_path("shop.log"), 60000};
+    snprintf(database, sizeof database, "%s client_encoding=LATIN1", program_database());
+    target.database = database;
     target.stock_left.sql = NULL;
     target.orders.sql = "SELECT 7, 'Jos' || chr(233), 2";
     if (!audit_read(&asker, &books, &error))
@@ -372,14 +250,14 @@ TEST_WITH(test_books_by_a_command, program_alone, end)
 {
     struct error error = {.text = ""};
     struct rows books;
-    describe("conditional");
-    asker = (struct shop_asker){&target, text(program->folder, "/shop.log"), 60000};
+    describe("conditional", "");
+    asker = (struct shop_asker){&target, own_shop_path("shop.log"), 60000};
     target.orders =
         (struct shop_query){.command = "echo aside >&2; echo '[[7, \"ann\"], [\"b\", 8, 2]]'"};
     target.stock_left = (struct shop_query){.command = "echo $STOCK"};
     if (!audit_read(&asker, &books, &error))
         fail_msg("%s", error.text);
-    assert_int_equal(books.left, STOCK);
+    assert_int_equal(books.left, OWN_SHOP_STOCK);
     assert_int_equal(books.orders_count, 2);
     assert_string_equal(books.orders[0].id, "7");
     assert_string_equal(books.orders[0].user, "ann");
@@ -392,8 +270,8 @@ TEST_WITH(test_books_by_a_command, program_alone, end)
 TEST_WITH(test_a_shop_that_is_never_quiet, program_alone, end)
 {
     struct error error = {.text = ""};
-    describe("conditional");
-    asker = (struct shop_asker){&target, text(program->folder, "/shop.log"), 60000};
+    describe("conditional", "");
+    asker = (struct shop_asker){&target, own_shop_path("shop.log"), 60000};
     target.quiet = (struct shop_query){.sql = "SELECT false"};
     target.quiet.within_us = 1000;
     assert_false(audit_wait_quiet(&asker, &error));

@@ -95,24 +95,27 @@ TEST(what_no_line_matches_is_looked_at_by_its_status)
     assert_int_equal(wire.sale.ledger.ops[0].last, SHOP_UNKNOWN);
     assert_int_equal(wire.sale.ledger.ops[0].end_us, LEDGER_NEVER);
     assert_int_equal(wire.sale.ledger.load.failures, 2);
+    assert_int_equal(wire.sale.judgement.verdict, SHOP_VERDICT_INVALID);
     assert_non_null(strstr(wire.sale.ledger.load.first_failure, "was answered with status 500"));
 }
 
-/* A nonce in a header, and a cookie that the purchase says again in a header of its own. */
-TEST(headers_and_cookies_go_into_the_next_request)
+/* A nonce in a header, a cookie and a value of the body, which the purchase says again in a header
+ * of its own. */
+TEST(what_a_step_takes_goes_into_the_next_request)
 {
     static const char answer[] = "HTTP/1.1 200 OK\r\nX-Nonce: n-71\r\nSet-Cookie: other=1\r\n"
                                  "Set-Cookie: csrf=c-72; Path=/; HttpOnly\r\n"
-                                 "Content-Length: 2\r\n\r\n{}";
+                                 "Content-Length: 9\r\n\r\n{\"n\": 73}";
     static struct shop_take takes[] = {{"nonce", SHOP_HEADER, "x-nonce"},
-                                       {"csrf", SHOP_COOKIE, "csrf"}};
-    static struct shop_pair headers[] = {{"X-Both", "{nonce} {csrf}"}};
+                                       {"csrf", SHOP_COOKIE, "csrf"},
+                                       {"number", SHOP_BODY, "/n"}};
+    static struct shop_pair headers[] = {{"X-All", "{nonce} {csrf} {number}"}};
     login.takes = takes;
-    login.take_count = 2;
+    login.take_count = 3;
     wire.target.purchase.headers = headers;
     wire.target.purchase.header_count = 1;
     assert_int_equal(buy(answer), 4);
-    assert_non_null(strstr(wire.heard, "\r\nX-Both: n-71 c-72\r\n"));
+    assert_non_null(strstr(wire.heard, "\r\nX-All: n-71 c-72 73\r\n"));
     assert_int_equal(buy(yes), 2);
     assert_non_null(
         strstr(wire.sale.ledger.load.first_failure, "its answer has nothing at x-nonce"));

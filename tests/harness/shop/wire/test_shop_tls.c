@@ -18,7 +18,7 @@ static int judge(const char *host, const char *vouching, const char *arguments)
 {
     char server[100], all[700], option[200] = "";
     snprintf(server, sizeof server, "https://%s:%d", host, port);
-    own_shop_write_at(server, OWN_SHOP_AUDIT);
+    own_shop_describe(&(struct own_shop){.server = server, .audit = OWN_SHOP_AUDIT});
     if (vouching)
         snprintf(option, sizeof option, "--ca-file %s/%s", program->folder, vouching);
     snprintf(all, sizeof all, "shop %s/shop.yaml --timeout 300s %s %s", program->folder, option,
