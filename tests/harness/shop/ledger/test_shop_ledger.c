@@ -1,13 +1,11 @@
-/* A shop's ledger: what is written is read, and so is format 2 of an earlier version; what is cut
- * off, damaged, or of another kind is refused with its line. */
+/* A shop's ledger, of format 2 of an earlier version: what is cut off, damaged, or of another kind
+ * is refused with its line. What is written today is read in harness.ledger. */
 #include "lib/t.h"
 
 #include "loadtest/ledger/ledger_read.h"
-#include "loadtest/ledger/ledger_write.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define HEAD                                                                                       \
     "{\"shop_ledger\":2,\"shop\":\"ours\",\"product\":7,\"stock\":2,\"limit\":1,"                  \
@@ -57,51 +55,6 @@ static void refuses(const char *text, const char *why)
     assert_null(record.books.orders);
 }
 
-/* A purchase that became sold, one that was never asked, a repeat that is refused, and the books.
- */
-static void write_all(const char *path)
-{
-    static char name[] = "Laden \"7\"", user[] = "Li \xe6\x9d\x8e", key[] = "k1", order[] = "o-1";
-    static char empty[] = "";
-    struct ledger_product product = {.id = 7, .stock = 5, .limit = 2};
-    struct row_order rows[] = {{.id = order, .user = user, .quantity = 1},
-                               {.user = empty, .quantity = 3}};
-    const struct ledger ledger = {
-        .seed = 9,
-        .shop = name,
-        .load = {32, 500, 1000, 9000, 20000, 2, 1, "step 1 was answered with status 500"},
-        .books =
-            {.has_left = true, .left = -4, .has_orders = true, .orders = rows, .orders_count = 2},
-        .products = &product,
-        .products_count = 1};
-    struct json_lines *to = ledger_create(path, &ledger, "shop.yaml", &error);
-    assert_non_null(to);
-    struct ledger_op sold = {.number = 1, .user = user, .key = key, .due_us = 1000};
-    struct ledger_op failed = {
-        .number = 2, .user = empty, .due_us = 1100, .end_us = LEDGER_NEVER, .unasked = true};
-    struct ledger_op again = {
-        .number = 3, .user = user, .key = key, .repeat = true, .due_us = 1200};
-    ledger_write_begin(to, &sold);
-    ledger_write_begin(to, &failed);
-    ledger_op_means(&failed, SHOP_UNKNOWN);
-    ledger_write_end(to, &failed);
-    ledger_write_begin(to, &again);
-    again.start_us = sold.start_us = 1300;
-    again.end_us = sold.end_us = 1400;
-    ledger_op_means(&again, SHOP_REFUSED);
-    again.status = 409;
-    ledger_write_end(to, &again);
-    ledger_op_means(&sold, SHOP_ACCEPTED);
-    sold.last = SHOP_SOLD;
-    sold.status = 202;
-    sold.order = order;
-    ledger_write_end(to, &sold);
-    ledger_write_load(to, &ledger.load);
-    ledger_write_books(to, &ledger.books);
-    ledger_write_done(to, 9999);
-    assert_true(json_lines_close(to, &error));
-}
-
 /* A step said no: it has an end, and was never sent. */
 TEST(what_a_step_ended_is_read)
 {
@@ -117,65 +70,6 @@ TEST(what_a_step_ended_is_read)
     assert_int_equal(one->end_us, 9);
     assert_int_equal(record.load.answered, 1);
     ledger_fini(&record);
-}
-
-TEST(what_is_written_is_read)
-{
-    char path[] = "/tmp/seckill-shop-ledger.XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
-    write_all(path);
-    ledger_fini(&record);
-    bool good = ledger_read_file(&record, path, LEDGER_OF_SHOP, &error);
-    unlink(path);
-    if (!good)
-        fail_msg("%s", error.text);
-    assert_string_equal(record.shop, "Laden \"7\"");
-    assert_int_equal(record.products[0].id, 7);
-    assert_int_equal(record.products[0].stock, 5);
-    assert_int_equal(record.products[0].limit, 2);
-    assert_int_equal(record.load.connections, 32);
-    assert_int_equal(record.load.rate_per_s, 500);
-    assert_int_equal(record.seed, 9);
-    assert_int_equal(record.load.began_us, 1000);
-    assert_int_equal(record.load.ended_us, 9000);
-    assert_int_equal(record.load.late_us, 20000);
-    assert_int_equal(record.load.answered, 2);
-    assert_int_equal(record.load.failures, 1);
-    assert_string_equal(record.load.first_failure, "step 1 was answered with status 500");
-
-    assert_int_equal(record.ops_count, 3);
-    const struct ledger_op *one = &record.ops[0];
-    assert_string_equal(one->user, "Li \xe6\x9d\x8e");
-    assert_string_equal(one->key, "k1");
-    assert_string_equal(one->order, "o-1");
-    assert_true(!one->unasked && !one->repeat);
-    assert_int_equal(one->due_us, 1000);
-    assert_int_equal(one->start_us, 1300);
-    assert_int_equal(one->end_us, 1400);
-    assert_int_equal(one->status, 202);
-    assert_int_equal(one->first, SHOP_ACCEPTED);
-    assert_int_equal(one->last, SHOP_SOLD);
-    one++;
-    assert_null(one->user);
-    assert_null(one->key);
-    assert_true(one->unasked);
-    assert_int_equal(one->end_us, LEDGER_NEVER);
-    assert_int_equal(one->status, 0);
-    assert_int_equal(one->last, SHOP_UNKNOWN);
-    one++;
-    assert_true(one->repeat);
-    assert_null(one->order);
-    assert_int_equal(one->last, SHOP_REFUSED);
-
-    assert_true(record.books.has_left && record.books.has_orders);
-    assert_int_equal(record.books.left, -4);
-    assert_int_equal(record.books.orders_count, 2);
-    assert_string_equal(record.books.orders[0].id, "o-1");
-    assert_null(record.books.orders[1].id);
-    assert_string_equal(record.books.orders[1].user, "");
-    assert_int_equal(record.books.orders[1].quantity, 3);
 }
 
 /* A run may be killed at any byte; what it had written by then has no verdict. */
