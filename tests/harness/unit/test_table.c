@@ -42,27 +42,43 @@ static int column_of(const char *line, const char *text)
     return column;
 }
 
-static char *printed(const struct phase_result *runs, size_t count, enum options_format format,
-                     struct verdict_tally *tally)
+/* The last that was printed; its lines without the empty ones, once it is split, the rest NULL. */
+static char *printed, *lines[16];
+static struct verdict_tally tally;
+
+static int forget(void **state)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    assert_non_null(to);
-    struct table_style style = {.format = format};
-    struct document document = document_of(runs, count);
-    table_print(to, &document, &style, tally);
-    table_print_legend(to, &style, tally);
-    document_free(&document);
-    fclose(to);
-    return text;
+    (void)state;
+    free(printed);
+    printed = NULL;
+    return 0;
 }
 
-/* The printed lines without the empty ones; the rest of the 16 are NULL. */
-static void split(char *text, char *lines[16])
+static FILE *begin(void)
+{
+    static size_t size;
+    forget(NULL);
+    FILE *to = open_memstream(&printed, &size);
+    assert_non_null(to);
+    return to;
+}
+
+static void print(const struct phase_result *runs, size_t count, enum options_format format)
+{
+    FILE *to = begin();
+    struct table_style style = {.format = format};
+    struct document document = document_of(runs, count);
+    tally = (struct verdict_tally){{0}};
+    table_print(to, &document, &style, &tally);
+    table_print_legend(to, &style, &tally);
+    document_free(&document);
+    fclose(to);
+}
+
+static void split(void)
 {
     char *rest = NULL;
-    lines[0] = strtok_r(text, "\n", &rest);
+    lines[0] = strtok_r(printed, "\n", &rest);
     for (int i = 1; i < 16; i++)
         lines[i] = strtok_r(NULL, "\n", &rest);
 }
@@ -76,17 +92,14 @@ TEST(columns_stand_under_each_other)
         result(&short_name, 1, 2, 123456, VERDICT_UNSAFE),
         result(&long_name, 3, 1, 8, VERDICT_KEPT),
     };
-    struct verdict_tally tally = {{0}};
-    char *text = printed(runs, 4, FORMAT_WIDE, &tally);
-    char *lines[16];
-    split(text, lines);
+    print(runs, 4, FORMAT_WIDE);
+    split();
     int verdict = column_of(lines[0], "verdict");
     assert_int_equal(column_of(lines[1], "unsafe, as stated"), verdict);
     assert_int_equal(column_of(lines[2], "kept"), verdict);
     assert_int_equal(column_of(lines[3], "kept"), verdict);
     assert_int_equal(column_of(lines[1], "±61228"), column_of(lines[0], "requests/s") + 4);
     assert_non_null(strstr(lines[1], " 62228 ±61228 "));
-    free(text);
 }
 
 /* Where there is a limit, what it refused has a column, and is told apart where it is in the speed.
@@ -95,24 +108,19 @@ TEST(limits_have_a_column)
 {
     struct phase_result runs[] = {result(&short_name, 1, 1, 10, VERDICT_KEPT),
                                   result(&long_name, 1, 1, 10, VERDICT_BROKEN)};
-    struct verdict_tally tally = {{0}};
-    char *text = printed(runs, 2, FORMAT_WIDE, &tally);
-    assert_null(strstr(text, "limited/s"));
-    free(text);
+    print(runs, 2, FORMAT_WIDE);
+    assert_null(strstr(printed, "limited/s"));
     runs[1].plan.limit = 2;
     runs[1].plan.kind = PHASE_SPEED;
     runs[1].counts.limited = 321;
     runs[1].audit.limit_violations = 4;
-    text = printed(runs, 2, FORMAT_TABLE, &tally);
-    assert_null(strstr(text, "limited/s"));
-    assert_non_null(strstr(text, "! 4 users have more than the limit\n"));
-    assert_non_null(strstr(text, "! 321 orders were refused by the limit while the speed"));
-    free(text);
-    text = printed(runs, 2, FORMAT_WIDE, &tally);
-    char *lines[16];
-    split(text, lines);
+    print(runs, 2, FORMAT_TABLE);
+    assert_null(strstr(printed, "limited/s"));
+    assert_non_null(strstr(printed, "! 4 users have more than the limit\n"));
+    assert_non_null(strstr(printed, "! 321 orders were refused by the limit while the speed"));
+    print(runs, 2, FORMAT_WIDE);
+    split();
     assert_int_equal(column_of(lines[2], " 321 ") + 5, column_of(lines[0], "limited/s") + 10);
-    free(text);
 }
 
 TEST(verdicts_are_counted)
@@ -123,13 +131,12 @@ TEST(verdicts_are_counted)
         result(&short_name, 3, 1, 1, VERDICT_UNSAFE),
         result(&long_name, 3, 1, 1, VERDICT_BROKEN),
     };
-    struct verdict_tally tally = {{0}};
-    char *text = printed(runs, 4, FORMAT_WIDE, &tally);
+    print(runs, 4, FORMAT_WIDE);
     assert_int_equal(tally.counts[VERDICT_KEPT], 2);
     assert_int_equal(tally.counts[VERDICT_BROKEN], 1);
-    assert_non_null(strstr(text, "\nVerdicts: 2 kept; 1 unsafe, as stated; 1 BROKEN.\n"));
-    assert_non_null(strstr(text, "\n\nnone          3 ")); /* a blank line before three instances */
-    free(text);
+    assert_non_null(strstr(printed, "\nVerdicts: 2 kept; 1 unsafe, as stated; 1 BROKEN.\n"));
+    assert_non_null(
+        strstr(printed, "\n\nnone          3 ")); /* a blank line before three instances */
 }
 
 /* Of two rounds one has wrk's own figures, of the other line every one. */
@@ -148,16 +155,14 @@ TEST(figures_of_the_generator_are_not_the_servers)
         runs[i].audit.sold = 1;
     runs[0].load.usage = runs[2].load.usage = wrks;
     runs[3].load.usage = both;
-    struct verdict_tally tally = {{0}};
-    char *text = printed(runs, 4, FORMAT_WIDE, &tally);
-    assert_null(strstr(text, "777"));
-    assert_non_null(strstr(text, "555"));
-    assert_non_null(strstr(text, "999"));
-    const char *said = strstr(text, "! no figures of 1 rounds: wrk was never idle");
+    print(runs, 4, FORMAT_WIDE);
+    assert_null(strstr(printed, "777"));
+    assert_non_null(strstr(printed, "555"));
+    assert_non_null(strstr(printed, "999"));
+    const char *said = strstr(printed, "! no figures of 1 rounds: wrk was never idle");
     assert_non_null(said);
     assert_non_null(strstr(said + 1, "! no figures of 1 rounds"));
     assert_int_equal(tally.counts[VERDICT_KEPT], 3);
-    free(text);
 }
 
 /* By number of instances, then by rate; what has no rate is last. */
@@ -174,9 +179,8 @@ TEST(the_fastest_stands_first)
     snprintf(runs[1].error, sizeof runs[1].error, "it rained");
     runs[0].plan.body = "guarded";
     runs[5].audit.lost_updates = 7;
-    struct verdict_tally tally = {{0}};
-    char *text = printed(runs, 6, FORMAT_TABLE, &tally), *lines[16];
-    split(text, lines);
+    print(runs, 6, FORMAT_TABLE);
+    split();
     const char *const expected[] = {
         "strategy          inst committed/s p50 ms p99 ms sold/stock  verdict",
         "partitioned-queue    1 10870 ×10.9   0.00  10.87  10870/100  kept, not when paused",
@@ -190,7 +194,6 @@ TEST(the_fastest_stands_first)
     };
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         assert_string_equal(lines[i], expected[i]);
-    free(text);
 }
 
 /* What the registry can promise, in words. */
@@ -234,15 +237,13 @@ TEST(a_line_has_80_columns_at_most)
     };
     for (int i = 0; i < 3; i++)
         runs[i].load.p50_us = runs[i].load.p99_us = 1234567;
-    struct verdict_tally tally = {{0}};
-    char *text = printed(runs, 3, FORMAT_TABLE, &tally), *lines[16];
-    split(text, lines);
+    print(runs, 3, FORMAT_TABLE);
+    split();
     for (int i = 0; lines[i]; i++) {
         int columns = column_of(lines[i], lines[i] + strlen(lines[i]));
         if (columns > 80)
             fail_msg("%d columns: %s", columns, lines[i]);
     }
-    free(text);
 }
 
 TEST(a_schedules_lines_have_100_columns_at_most)
@@ -257,20 +258,16 @@ TEST(a_schedules_lines_have_100_columns_at_most)
             .count = 999999, .p50_us = 60000000, .p99_us = 60000000, .p999_us = 60000000};
     run.load.parts[0] = part;
     for (int wide = 0; wide < 2; wide++) {
-        char *text = NULL, *lines[16];
-        size_t size = 0;
-        FILE *to = open_memstream(&text, &size);
-        assert_non_null(to);
+        FILE *to = begin();
         struct document document = document_of(&run, 1);
         open_results_print(to, &document, wide);
         document_free(&document);
         fclose(to);
-        assert_int_equal(strstr(text, "p90 ms") != NULL, wide);
-        assert_non_null(strstr(text, "p99.9 ms"));
-        split(text, lines);
+        assert_int_equal(strstr(printed, "p90 ms") != NULL, wide);
+        assert_non_null(strstr(printed, "p99.9 ms"));
+        split();
         for (int i = 0; !wide && i <= LOAD_CLASSES; i++)
             assert_true(column_of(lines[i], lines[i] + strlen(lines[i])) <= 100);
-        free(text);
     }
 }
 
@@ -279,16 +276,14 @@ TEST(markdown_is_a_table)
     struct phase_result runs[] = {result(&conditional, 1, 1, 1000, VERDICT_KEPT),
                                   result(&longest, 1, 1, 1, VERDICT_NO_RUN)};
     snprintf(runs[1].error, sizeof runs[1].error, "it rained");
-    struct verdict_tally tally = {{0}};
-    char *text = printed(runs, 2, FORMAT_MD, &tally);
+    print(runs, 2, FORMAT_MD);
     static const char expected[] =
         "| strategy | inst | committed/s | p50 ms | p99 ms | sold/stock | verdict |\n"
         "| --- | ---: | ---: | ---: | ---: | ---: | --- |\n"
         "| conditional | 1 | 1000 ×1.00 | 0.00 | 1.00 | 1000/100 | kept |\n"
         "| partitioned-queue | 1 | - | - | - | 1/100 | no run |\n\n"
         "- partitioned-queue, 1 instance: no run: it rained\n";
-    assert_memory_equal(text, expected, sizeof expected - 1);
-    free(text);
+    assert_memory_equal(printed, expected, sizeof expected - 1);
 }
 
 /* An escape takes no column. */
@@ -296,7 +291,6 @@ TEST(colours_change_nothing_else)
 {
     struct phase_result run = result(&alone, 1, 1, 1000, VERDICT_BROKEN);
     struct table_style plain = {.format = FORMAT_TABLE}, coloured = {FORMAT_TABLE, true};
-    struct verdict_tally tally = {{0}};
     char *texts[2] = {NULL, NULL};
     run.audit.oversold = 900;
     for (int i = 0; i < 2; i++) {
@@ -348,3 +342,5 @@ TEST(what_is_left_is_told_by_what_is_over)
     progress_text(&progress, 9000000, "x", text, sizeof text);
     assert_string_equal(text, "100 of 100, 0 s left: x");
 }
+
+TEST_EACH(NULL, forget)

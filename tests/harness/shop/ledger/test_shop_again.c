@@ -114,15 +114,6 @@ TEST(a_whole_one_keeps_every_claim)
     assert_int_equal(plan.seed, 5);
 }
 
-/* As editors and other systems leave it. */
-TEST(what_an_editor_adds_is_read)
-{
-    char text[sizeof whole + 16];
-    snprintf(text, sizeof text, "\xef\xbb\xbf%s\r\n\n", whole);
-    t_write(path, text);
-    expect_broken(0);
-}
-
 /* An answer that no line of the outcome matches is told with its status, not as unknown alone. */
 TEST(unmatched_statuses_are_told)
 {
@@ -237,21 +228,6 @@ TEST(a_ledger_without_the_books_is_refused)
     is_refused(&target, "it has no audit.stock, which is asked for there");
     put_edited(no_orders, 3);
     is_refused(&target, "it has no audit.orders, which is asked for there");
-}
-
-TEST(what_cannot_be_read_is_refused)
-{
-    const struct edit cut = {"{\"done\":true,\"at_us\":20}\n", ""};
-    const struct target target = target_of();
-    char text[200];
-    put_edited(&cut, 1);
-    assert_false(judge(&target));
-    snprintf(text, sizeof text,
-             "%s: it was cut off: the run did not come to its end (no line \"done\"), so it has no "
-             "verdict",
-             path);
-    assert_string_equal(error.text, text);
-    assert_null(sale.ledger.ops);
 }
 
 static int begin(void **state)

@@ -139,17 +139,6 @@ TEST(test_repeats_have_their_users_cookies)
     assert_int_equal(count_of(wire.heard, "\r\nCookie: session=s1\r\n"), 4); /* no login has one */
 }
 
-/* The first line of a table may begin with a byte order mark, as Excel's do. */
-TEST(test_a_table_of_users_with_a_mark)
-{
-    char path[128];
-    snprintf(path, sizeof path, "%s/users.csv", wire.folder);
-    t_write(path, "\xef\xbb\xbfuser\n41\n");
-    wire.target.users_csv = path;
-    wire_shop_buy(LISTENER_ANSWERS, WIRE_SOLD, 1);
-    assert_string_equal(wire.sale.ledger.ops[0].user, "41");
-}
-
 TEST(test_the_ledger_has_each_twice)
 {
     static const char *const begun[] = {"\"at_us\":", "\"op\":", NULL};
