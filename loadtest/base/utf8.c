@@ -1,7 +1,8 @@
 /* See utf8.h. */
 #include "loadtest/base/utf8.h"
 
-size_t utf8_sequence(const char *text, size_t left)
+/* The length of the sequence that begins here, of `left` bytes, at least 1; 0: none does. */
+static size_t sequence_at(const char *text, size_t left)
 {
     const unsigned char *at = (const unsigned char *)text;
     size_t length = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
@@ -21,7 +22,7 @@ size_t utf8_bad_line(const char *text, size_t length)
 {
     size_t line = 1;
     for (size_t i = 0, sequence; i < length; i += sequence) {
-        sequence = utf8_sequence(text + i, length - i);
+        sequence = sequence_at(text + i, length - i);
         if (sequence == 0 || text[i] == '\0')
             return line;
         line += text[i] == '\n';

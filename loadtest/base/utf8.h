@@ -4,9 +4,6 @@
 
 #include <stddef.h>
 
-/* The length of the sequence that begins at `at`, of `left` bytes, at least 1; 0: none does. */
-size_t utf8_sequence(const char *at, size_t left);
-
 /* The first line, from 1, in which something is no text, a NUL character neither; 0: all is. */
 size_t utf8_bad_line(const char *text, size_t length);
 

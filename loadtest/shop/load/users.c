@@ -76,14 +76,8 @@ static bool read_line(struct shop_users *out, char **at, size_t *room, const cha
 /* The ledger is JSON: it could not say who bought. */
 static bool is_text(const char *text, const char *where, struct error *error)
 {
-    size_t line = 1, left = strlen(text);
-    for (size_t length; left > 0; text += length, left -= length) {
-        length = utf8_sequence(text, left);
-        if (length == 0)
-            return error_fail(error, "%s: line %zu is not text in UTF-8", where, line);
-        line += *text == '\n';
-    }
-    return true;
+    size_t bad = utf8_bad_line(text, strlen(text));
+    return bad == 0 || error_fail(error, "%s: line %zu is not text in UTF-8", where, bad);
 }
 
 static bool read_table(struct shop_users *out, const char *where, struct error *error)

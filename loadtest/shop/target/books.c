@@ -49,7 +49,7 @@ bool reading_query(const struct place *place, void *into)
 static bool refuse_claim(const struct place *place, const char *word)
 {
     struct nearest nearest = nearest_to(word, strlen(word));
-    char quoted[PLACE_QUOTE_SIZE], meant[NEAREST_TEXT_SIZE], names[300] = "";
+    char meant[NEAREST_TEXT_SIZE], names[300] = "";
     size_t used = 0;
 
     for (enum finding_kind i = 0; i < FINDING_KIND_COUNT; i++) {
@@ -59,7 +59,7 @@ static bool refuse_claim(const struct place *place, const char *word)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
                                  used > 0 ? ", " : "; there are ", claim_name(i));
     }
-    return place_refuse(place, "there is no claim %s%s%s", place_quote(word, quoted),
+    return place_refuse(place, "there is no claim %s%s%s", place_quote(place, word),
                         nearest_text(&nearest, "", meant), nearest.name ? "" : names);
 }
 

@@ -54,13 +54,17 @@ bool place_refuse(const struct place *place, const char *format, ...)
                      place->line, way, *way ? ": " : "", what);
 }
 
-const char *place_quote(const char *text, char out[PLACE_QUOTE_SIZE])
+const char *place_quote(const struct place *place, const char *text)
 {
-    int most = PLACE_QUOTE_SIZE - 8;
-    bool whole = strlen(text) <= (size_t)most;
+    enum { MOST = 56, SIZE = MOST + 8 };
+    char *out = pool_take(&place->document->tree, SIZE);
+    int most = MOST;
+    bool whole = strlen(text) <= MOST;
     while (!whole && most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
         most--;
-    snprintf(out, PLACE_QUOTE_SIZE, "\"%.*s%s\"", most, text, whole ? "" : "…");
+    if (!out)
+        return "it";
+    snprintf(out, SIZE, "\"%.*s%s\"", most, text, whole ? "" : "…");
     flatten(out);
     return out;
 }
@@ -173,7 +177,6 @@ struct growing {
 
 static bool add_key(struct growing *is, const yaml_event_t *event, size_t line)
 {
-    char quoted[PLACE_QUOTE_SIZE];
     const char *key = (const char *)event->data.scalar.value;
     struct place where = *is->in;
 
@@ -183,7 +186,7 @@ static bool add_key(struct growing *is, const yaml_event_t *event, size_t line)
         return place_refuse(&where, "a name before the ':' is missing");
     const struct place *other = place_field(is->in, key);
     if (other)
-        return place_refuse(&where, "%s stands twice, in line %zu too", place_quote(key, quoted),
+        return place_refuse(&where, "%s stands twice, in line %zu too", place_quote(&where, key),
                             other->line);
     is->key = pool_copy(&is->document->tree, key, strlen(key));
     is->key_line = line;

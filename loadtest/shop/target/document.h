@@ -69,8 +69,7 @@ const struct place *place_field(const struct place *place, const char *name);
 void *place_take(const struct place *place, size_t size);
 bool place_keep(const struct place *place, const char *text, const char **out);
 
-enum { PLACE_QUOTE_SIZE = 64 };
-/* "…" around what somebody wrote, short and on one line. */
-const char *place_quote(const char *text, char out[PLACE_QUOTE_SIZE]);
+/* "…" around what somebody wrote, short and on one line; the document's. */
+const char *place_quote(const struct place *place, const char *text);
 
 #endif

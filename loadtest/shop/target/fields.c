@@ -27,11 +27,10 @@ bool reading_has_name(const struct place *place, const char *name)
 bool reading_add_name(const struct place *place, const char *name)
 {
     struct names *names = &reading_of(place)->names;
-    char quoted[PLACE_QUOTE_SIZE];
 
     if (!fill_is_name(name))
         return place_refuse(place, "%s is no name for a field: letters, digits and '_', %d at most",
-                            place_quote(name, quoted), FILL_NAME_MAX);
+                            place_quote(place, name), FILL_NAME_MAX);
     if (is_among(names, name))
         return place_refuse(place, "{%s} is known already: take another name", name);
     if (names->count == NAMES_MAX)
@@ -100,12 +99,12 @@ static void list_names(const struct place *place, enum part part, char *out, siz
 static bool refuse_unknown(const struct place *place, enum part part, const char *key)
 {
     struct nearest nearest = nearest_to(key, strlen(key));
-    char quoted[PLACE_QUOTE_SIZE], meant[NEAREST_TEXT_SIZE], names[300];
+    char meant[NEAREST_TEXT_SIZE], names[300];
 
     for (const struct field *field = NULL; (field = next_of(place, part, field)) != NULL;)
         nearest_offer(&nearest, field->name);
     list_names(place, part, names, sizeof names);
-    return place_refuse(place, "there is no field %s%s%s%s", place_quote(key, quoted),
+    return place_refuse(place, "there is no field %s%s%s%s", place_quote(place, key),
                         nearest_text(&nearest, "", meant), nearest.name ? "" : "; there are ",
                         nearest.name ? "" : names);
 }

@@ -82,13 +82,12 @@ bool reading_method(const struct place *place, void *into)
 {
     static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
     const struct shop_request *request = into;
-    char quoted[PLACE_QUOTE_SIZE];
 
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (strcmp(request->method, methods[i]) == 0)
             return true;
     return place_refuse(place, "%s is no method: GET, POST, PUT, PATCH or DELETE",
-                        place_quote(request->method, quoted));
+                        place_quote(place, request->method));
 }
 
 /* --- headers, body --- */
@@ -243,14 +242,13 @@ bool reading_purchase(const struct place *place, void *into)
 bool reading_repeats(const struct place *place, void *into)
 {
     struct target *target = into;
-    char quoted[PLACE_QUOTE_SIZE];
     const char *word = value_word(place, "a share (5%)");
 
     if (!word)
         return false;
     if (!share_read(word, &target->repeats))
         return place_refuse(place, "%s is no share from 0%% to 100%%: 5%%",
-                            place_quote(word, quoted));
+                            place_quote(place, word));
     return target->repeats <= 0 || shop_request_names(&target->purchase, "key") ||
            place_refuse(place, "{key} stands nowhere in \"request\", so the shop could not tell a "
                                "repeat from a second purchase");

@@ -29,7 +29,6 @@ static bool parse_status(const char *word, struct status_range *out)
 
 static bool add_status(const struct place *place, struct line *line)
 {
-    char quoted[PLACE_QUOTE_SIZE];
     const char *word = value_word(place, "a status (201, 4xx)");
     if (!word)
         return false;
@@ -39,7 +38,7 @@ static bool add_status(const struct place *place, struct line *line)
         return place_refuse(place,
                             "%s is no status: a number from 100 to 599, or 4xx for each "
                             "that begins so",
-                            place_quote(word, quoted));
+                            place_quote(place, word));
     line->status_count++;
     return true;
 }

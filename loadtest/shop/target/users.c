@@ -22,7 +22,6 @@ static bool is_number(const char *text, const char *end, int64_t *out)
 
 static bool read_range(const struct place *place, struct target *target)
 {
-    char quoted[PLACE_QUOTE_SIZE];
     const char *word = value_word(place, "a range (1..100000)");
     const char *dots = word ? strstr(word, "..") : NULL;
 
@@ -32,7 +31,7 @@ static bool read_range(const struct place *place, struct target *target)
         !is_number(dots + 2, dots + strlen(dots), &target->user_to) ||
         target->user_from > target->user_to)
         return place_refuse(place, "%s is no range of users: 1..100000, up to %" PRId64,
-                            place_quote(word, quoted), MOST_USERS);
+                            place_quote(place, word), MOST_USERS);
     return reading_add_name(place, "user");
 }
 
@@ -77,13 +76,13 @@ static bool add_columns(const struct place *place, char *line)
 bool reading_csv(const struct place *place, void *into)
 {
     struct target *target = into;
-    char line[2048], quoted[PLACE_QUOTE_SIZE];
+    char line[2048];
     if (!resolve(place, &target->users_csv))
         return false;
     FILE *from = fopen(target->users_csv, "re");
     if (!from)
         return place_refuse(place, "%s: %s; it is looked for beside this file",
-                            place_quote(place->text, quoted), strerror(errno));
+                            place_quote(place, place->text), strerror(errno));
     bool read = fgets(line, sizeof line, from) != NULL;
     fclose(from);
     return read ? add_columns(place, line + (strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0))

@@ -228,7 +228,6 @@ static bool parse_number(const char *text, int64_t *out)
 
 bool value_number(const struct place *place, int64_t from, int64_t to, int64_t *out)
 {
-    char quoted[PLACE_QUOTE_SIZE];
     const char *text = "";
     int64_t number = 0;
 
@@ -236,20 +235,19 @@ bool value_number(const struct place *place, int64_t from, int64_t to, int64_t *
         return false;
     if (!parse_number(text, &number) || number < from || number > to)
         return place_refuse(place, "%s is no whole number from %" PRId64 " to %" PRId64,
-                            place_quote(place->text, quoted), from, to);
+                            place_quote(place, place->text), from, to);
     *out = number;
     return true;
 }
 
 bool value_bool(const struct place *place, bool *out)
 {
-    char quoted[PLACE_QUOTE_SIZE];
     const char *word = value_word(place, "true or false");
     if (!word)
         return false;
     *out = strcmp(word, "true") == 0;
     return *out || strcmp(word, "false") == 0 ||
-           place_refuse(place, "%s is neither true nor false", place_quote(word, quoted));
+           place_refuse(place, "%s is neither true nor false", place_quote(place, word));
 }
 
 static int64_t unit_us(const char *unit)
@@ -263,7 +261,6 @@ static int64_t unit_us(const char *unit)
 bool value_duration(const struct place *place, int64_t *us)
 {
     const int64_t hour_us = INT64_C(3600000000);
-    char quoted[PLACE_QUOTE_SIZE];
     const char *word = value_word(place, "a time (50ms, 30s, 5m)");
     if (!word)
         return false;
@@ -272,7 +269,7 @@ bool value_duration(const struct place *place, int64_t *us)
     long long number = digits > 0 ? strtoll(word, NULL, 10) : 0;
     if (unit == 0 || number < 1 || number > hour_us / unit)
         return place_refuse(place, "%s is no time from 1ms to 60m: 50ms, 30s, 5m",
-                            place_quote(word, quoted));
+                            place_quote(place, word));
     *us = number * unit;
     return true;
 }
@@ -281,13 +278,12 @@ bool value_duration(const struct place *place, int64_t *us)
 
 bool value_check_pointer(const struct place *place, const char *pointer)
 {
-    char quoted[PLACE_QUOTE_SIZE];
     bool good = pointer[0] == '/';
     for (const char *at = pointer; *at; at++)
         good = good && (*at != '~' || at[1] == '0' || at[1] == '1');
     return good ||
            place_refuse(place, "%s is no JSON pointer: /id, or /data/0/id for what is further in",
-                        place_quote(pointer, quoted));
+                        place_quote(place, pointer));
 }
 
 bool value_pointer(const struct place *place, const char **out)
