@@ -17,7 +17,7 @@ struct draft {
     struct draft_found found;
 };
 
-/* What is the browser's own, or made by who sends. */
+/* Headers that are the browser's own, or made by whatever sends. */
 static bool is_left_out(const char *name)
 {
     static const char *const names[] = {"host",

@@ -1,5 +1,5 @@
 /* A shop's ledger, of format 2 of an earlier version: what is cut off, damaged, or of another kind
- * is refused with its line. What is written today is read in harness.ledger. */
+ * is refused with its line. Today's format is harness.ledger's. */
 #include "lib/t.h"
 
 #include "loadtest/ledger/ledger_read.h"
