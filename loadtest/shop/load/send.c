@@ -12,6 +12,7 @@
 #include <string.h>
 
 /* LIMIT_US: curl has its own time limit, which is over before. */
+enum { LEAST_BUYERS = 300, STOCKS = 3 };
 enum { TICK_US = 200000, BEYOND_EVERY = 10, LIMIT_US = 10000000 };
 
 /* A purchase that is to be sent again, or another of the same user. */
@@ -22,12 +23,15 @@ struct again {
 };
 
 struct sender {
-    const struct send_plan *plan;
+    const struct sale_plan *plan; /* borrowed, as the three below */
+    const struct shop_users *users;
     struct ledger *ledger;
     struct json_lines *writer;
+    int64_t buyers; /* of a closed load */
     struct curl_wire wire;
-    struct visit *visits; /* owned: by connection */
-    CURL **handles;       /* owned; each is its visit's */
+    struct visit *visits;          /* owned: by connection */
+    CURL **handles;                /* owned; each is its visit's */
+    struct arrivals_plan arrivals; /* of an open load */
     struct arrivals walk;
     int64_t begun;                    /* purchases, without repeats */
     size_t repeats, busy, first_ones; /* users who were told `sold` for the first time */
@@ -59,7 +63,7 @@ static bool set_key(struct visit_fields *fields)
 static bool set_fields(const struct sender *sender, struct visit_fields *fields)
 {
     char number[24], product[24];
-    const struct shop_users *users = sender->plan->users;
+    const struct shop_users *users = sender->users;
     snprintf(product, sizeof product, "%" PRId64, sender->plan->target->product);
     bool good = visit_fields_set(fields, "product", product) && set_key(fields);
     if (!users->text)
@@ -187,7 +191,7 @@ static bool begin_new(struct sender *sender, struct visit *visit, int64_t due_us
 
 static bool is_open(const struct sender *sender)
 {
-    return sender->plan->arrivals.parts_count > 0;
+    return sender->plan->rate_per_s > 0;
 }
 
 /* The first buyer is alone until the limit has said no, or a crowd would have the stock before.
@@ -202,7 +206,7 @@ static bool waits_for_first(const struct sender *sender)
 /* More buyers are to come at once: of a closed load, on each connection that is free. */
 static bool has_more(const struct sender *sender)
 {
-    return !is_open(sender) && sender->begun < sender->plan->buyers && !waits_for_first(sender);
+    return !is_open(sender) && sender->begun < sender->buyers && !waits_for_first(sender);
 }
 
 /* Whether a new purchase is due now; *due_us: since when. */
@@ -219,7 +223,7 @@ static bool is_due(const struct sender *sender, int64_t *due_us)
 static bool is_over(void *self, size_t busy, int64_t now_us)
 {
     const struct sender *sender = self;
-    bool all = is_open(sender) ? sender->walk.ended : sender->begun >= sender->plan->buyers;
+    bool all = is_open(sender) ? sender->walk.ended : sender->begun >= sender->buyers;
     (void)busy, (void)now_us;
     return all && !sender->first && sender->busy == 0;
 }
@@ -384,22 +388,35 @@ static bool run(struct sender *sender, struct error *error)
     return engine_run(&plan, error);
 }
 
-bool send_load(const struct send_plan *plan, struct ledger *ledger, struct json_lines *writer,
-               struct error *error)
+static int64_t buyers_of(const struct sale_plan *plan)
 {
-    struct sender sender = {.plan = plan,
-                            .ledger = ledger,
-                            .writer = writer,
-                            .random = random_begin(plan->seed, 0),
-                            .has_key = shop_request_names(&plan->target->purchase, "key")};
+    int64_t stocks = plan->target->stock * STOCKS;
+    return plan->buyers > 0 ? plan->buyers : stocks > LEAST_BUYERS ? stocks : LEAST_BUYERS;
+}
+
+bool send_load(const struct sale_plan *plan, const struct shop_users *users, struct ledger *ledger,
+               struct json_lines *writer, struct error *error)
+{
+    struct sender sender = {
+        .plan = plan,
+        .users = users,
+        .ledger = ledger,
+        .writer = writer,
+        .buyers = buyers_of(plan),
+        .arrivals = {.kind = plan->arrivals,
+                     .seed = plan->seed,
+                     .parts = {{"sale", (double)plan->rate_per_s, plan->duration_us}},
+                     .parts_count = 1},
+        .random = random_begin(plan->seed, 0),
+        .has_key = shop_request_names(&plan->target->purchase, "key")};
     sender.last = &sender.first;
     ledger->load.began_us = clock_mono_us();
     if (is_open(&sender))
-        arrivals_init(&sender.walk, &plan->arrivals);
+        arrivals_init(&sender.walk, &sender.arrivals);
     bool good = open_visits(&sender, error) && run(&sender, error);
     ledger->load.ended_us = clock_mono_us();
     int64_t lag_us = latency_quantile_us(&sender.lag, 0.99);
-    ledger->load.late_us = lag_us > plan->lag_limit_us ? lag_us : 0;
+    ledger->load.late_us = lag_us > plan->max_lag_ms * CLOCK_US_PER_MS ? lag_us : 0;
     close_visits(&sender);
     return good;
 }

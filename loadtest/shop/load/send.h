@@ -14,14 +14,17 @@
 #include "loadtest/shop/load/call.h"
 #include "loadtest/shop/load/users.h"
 
-struct send_plan {
-    const struct target *target;    /* borrowed */
-    const struct shop_users *users; /* borrowed */
+/* How a sale is made. */
+struct sale_plan {
+    const struct target *target; /* borrowed */
+    const char *folder;          /* borrowed; it is there */
     struct call_settings call;
     int64_t connections;
-    int64_t buyers;                /* closed; with arrivals not looked at */
-    struct arrivals_plan arrivals; /* parts_count 0: closed */
-    int64_t lag_limit_us;          /* open: later is too late, by the load itself */
+    int64_t buyers;     /* closed loop; 0: three times the stock, at least 300 */
+    int64_t rate_per_s; /* above 0: open loop, for duration_us */
+    int64_t duration_us;
+    enum arrivals_kind arrivals;
+    int64_t max_lag_ms; /* open: later is too late, by the load itself */
     int64_t seed;
     void (*tick)(void *context, size_t answered); /* some five times a second; may be NULL */
     void *context;
@@ -30,7 +33,7 @@ struct send_plan {
 /* Everything that was asked stands in the ledger, what the load came to in its `load`, and both in
  * the writer's file. False: it could not be done, or was interrupted; what was sent until then is
  * recorded. */
-bool send_load(const struct send_plan *plan, struct ledger *ledger, struct json_lines *writer,
-               struct error *error);
+bool send_load(const struct sale_plan *plan, const struct shop_users *users, struct ledger *ledger,
+               struct json_lines *writer, struct error *error);
 
 #endif

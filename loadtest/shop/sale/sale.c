@@ -8,33 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_BUYERS = 300, STOCKS = 3 };
-
-static struct send_plan load_of(const struct sale_plan *plan, const struct shop_users *users)
-{
-    int64_t stocks = plan->target->stock * STOCKS;
-    struct send_plan load = {
-        .target = plan->target,
-        .users = users,
-        .call = plan->call,
-        .connections = plan->connections,
-        .buyers = plan->buyers > 0        ? plan->buyers
-                  : stocks > LEAST_BUYERS ? stocks
-                                          : LEAST_BUYERS,
-        .seed = plan->seed,
-        .lag_limit_us = plan->max_lag_ms * 1000,
-        .tick = plan->tick,
-        .context = plan->context,
-    };
-    if (plan->rate_per_s > 0)
-        load.arrivals =
-            (struct arrivals_plan){.kind = plan->arrivals,
-                                   .seed = plan->seed,
-                                   .parts = {{"sale", (double)plan->rate_per_s, plan->duration_us}},
-                                   .parts_count = 1};
-    return load;
-}
-
 static bool prepare(const struct shop_asker *asker, struct error *error)
 {
     struct rows books = {0};
@@ -50,8 +23,7 @@ static bool load(const struct sale_plan *plan, const struct shop_asker *asker, s
     struct shop_users users;
     if (!users_open(&users, plan->target, asker->log, error))
         return false;
-    const struct send_plan what = load_of(plan, &users);
-    bool good = prepare(asker, error) && send_load(&what, &out->ledger, writer, error);
+    bool good = prepare(asker, error) && send_load(plan, &users, &out->ledger, writer, error);
     users_close(&users);
     return good;
 }

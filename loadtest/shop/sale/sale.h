@@ -10,21 +10,6 @@
 #include "loadtest/load/latency.h"
 #include "loadtest/shop/load/send.h"
 
-struct sale_plan {
-    const struct target *target; /* borrowed */
-    const char *folder;          /* borrowed; it is there */
-    struct call_settings call;
-    int64_t connections;
-    int64_t buyers;     /* closed loop; 0: three times the stock, at least 300 */
-    int64_t rate_per_s; /* above 0: open loop, for duration_us */
-    int64_t duration_us;
-    enum arrivals_kind arrivals;
-    int64_t max_lag_ms;
-    int64_t seed;
-    void (*tick)(void *context, size_t answered); /* may be NULL */
-    void *context;
-};
-
 struct sale {
     struct ledger ledger;
     struct shop_judgement judgement;
@@ -34,6 +19,16 @@ struct sale {
  * verdict, since something could not be done. */
 bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *error);
 void sale_fini(struct sale *sale);
+
+/* A sale that is over, judged again by the ledger that it has left (sale_again.c). Nobody is asked:
+ * what buyers were told and what the books said then both stand in it, and the shop may have sold
+ * since.
+ *
+ * By the claims of plan->target, which must be the target that it was made with; of the plan's load
+ * what the ledger says of it is filled in. Zeroes `out` first; the caller ends it with sale_fini,
+ * of a false one too. False: the ledger is not whole, or of another sale. */
+bool sale_judge_again(const char *path, struct sale_plan *plan, struct sale *out,
+                      struct error *error);
 
 /* What a target asks of its sale. */
 struct shop_terms sale_terms(const struct target *target);

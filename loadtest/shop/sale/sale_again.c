@@ -1,5 +1,5 @@
-/* See sale_again.h. */
-#include "loadtest/shop/sale/sale_again.h"
+/* A sale that is judged again: see sale.h. */
+#include "loadtest/shop/sale/sale.h"
 
 #include "loadtest/ledger/ledger_read.h"
 

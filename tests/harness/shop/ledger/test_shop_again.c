@@ -5,7 +5,7 @@
  */
 #include "lib/t.h"
 
-#include "loadtest/shop/sale/sale_again.h"
+#include "loadtest/shop/sale/sale.h"
 #include "loadtest/shop/sale/told.h"
 
 #include <stdlib.h>
