@@ -63,9 +63,23 @@ static bool parse(const char *text, char *(*environment)(const char *))
     return command_line_parse(&all, &action, line->argc, line->argv, environment, &error);
 }
 
+static void takes(const char *text)
+{
+    if (!parse(text, no_environment))
+        fail_msg("'%s': %s", text, error.text);
+}
+
+static void refuses(const char *text, const char *said)
+{
+    if (parse(text, no_environment))
+        fail_msg("'%s' was taken", text);
+    if (!strstr(error.text, said))
+        fail_msg("'%s' gave '%s'", text, error.text);
+}
+
 TEST(defaults)
 {
-    assert_true(parse("run", no_environment));
+    takes("run");
     assert_int_equal(options.command, COMMAND_RUN);
     assert_int_equal(options.scenario, SCENARIO_HOT);
     assert_int_equal(all.run.strategies.count, 1);
@@ -78,11 +92,11 @@ TEST(defaults)
     assert_int_equal(options.wait_ms, -1);
     assert_string_equal(options.database, "");
     assert_int_equal(options.rate_per_s, 0);
-    assert_true(parse("run --rate 300 --arrivals constant", no_environment));
+    takes("run --rate 300 --arrivals constant");
     assert_int_equal(options.rate_per_s, 300);
     assert_int_equal(options.arrivals, ARRIVALS_CONSTANT);
     assert_int_equal(options.connections, 1024);
-    assert_true(parse("run --scenario bell", no_environment));
+    takes("run --scenario bell");
     assert_int_equal(options.rate_per_s, 500);
     assert_int_equal(options.arrivals, ARRIVALS_POISSON);
 }
@@ -100,38 +114,34 @@ TEST(reads_every_kind)
     assert_int_equal(options.instances.items[1], 3);
     assert_int_equal(options.duration_s, 120);
     assert_int_equal(options.wait_ms, 500);
-    assert_true(parse("run --wait-ms 0 --work-ms 1s --duration 2000ms", no_environment));
-    assert_int_equal(options.wait_ms, 0);
-    assert_int_equal(options.work_ms, 1000);
-    assert_int_equal(options.duration_s, 2);
-    assert_true(parse("run --strategies none,conditional --scenario=spread --instances 1,3 "
-                      "--server http://a:1,http://b:2,http://c:3 --reset --database host=/here",
-                      some_environment));
     assert_int_equal(options.servers.count, 3);
     assert_true(options.reset);
     assert_string_equal(options.database, "host=/here");
+    takes("run --wait-ms 0 --work-ms 1s --duration 2000ms");
+    assert_int_equal(options.wait_ms, 0);
+    assert_int_equal(options.work_ms, 1000);
+    assert_int_equal(options.duration_s, 2);
     assert_true(parse("audit", some_environment));
     assert_string_equal(options.database, "host=/there");
-    assert_true(parse("run --scenario articles --seed 7 --database host=/here", no_environment));
+    takes("run --scenario articles --seed 7 --database host=/here");
     assert_int_equal(options.scenario, SCENARIO_ARTICLES);
-    assert_true(parse("run --server http://a:1,http://b:2", no_environment));
+    takes("run --server http://a:1,http://b:2");
     assert_int_equal(options.instances.items[0], 2);
 }
 
 TEST(a_ledger_is_named)
 {
-    assert_true(parse("check out/ledger.jsonl --show 9 --schema sold", no_environment));
+    takes("check out/ledger.jsonl --show 9 --schema sold");
     assert_int_equal(options.command, COMMAND_CHECK);
     assert_string_equal(options.words.items[0], "out/ledger.jsonl");
     assert_string_equal(options.schema, "sold");
     assert_int_equal(all.check.show, 9);
     assert_int_equal(all.check.exact, 200);
-    assert_false(parse("check", no_environment));
-    assert_non_null(strstr(error.text, "which ledger"));
-    assert_false(parse("check one two", no_environment));
-    assert_false(parse("check one --exact 513", no_environment));
+    refuses("check", "which ledger");
+    refuses("check one two", "");
+    refuses("check one --exact 513", "");
 
-    assert_true(parse("record --strategy none --limit 2 --operations 7", no_environment));
+    takes("record --strategy none --limit 2 --operations 7");
     assert_int_equal(options.command, COMMAND_RECORD);
     assert_string_equal(all.record.strategy, "none");
     assert_int_equal(options.limit, 2);
@@ -139,27 +149,65 @@ TEST(a_ledger_is_named)
     assert_int_equal(options.connections, 16);
     assert_int_equal(options.instances.items[0], 1);
     assert_false(options_use_wrk(&options));
-    assert_false(parse("record --strategies none", no_environment));
-    assert_false(parse("record --instances 1,3", no_environment));
-    assert_non_null(strstr(error.text, "--instances"));
+    refuses("record --strategies none", "");
+    refuses("record --instances 1,3", "--instances");
 
-    assert_true(parse("oasis --tickets 20000", no_environment));
+    takes("oasis --tickets 20000");
     assert_int_equal(options.command, COMMAND_OASIS);
     assert_string_equal(all.oasis.strategy, "batch");
     assert_int_equal(all.oasis.tickets, 20000);
     assert_int_equal(options.products, 17);
     assert_int_equal(options.connections, 256);
     assert_false(options_use_wrk(&options));
-    assert_false(parse("oasis --tickets 16", no_environment));
-    assert_non_null(strstr(error.text, "--tickets"));
-    assert_false(parse("oasis --rounds 2", no_environment));
+    refuses("oasis --tickets 16", "--tickets");
+    refuses("oasis --rounds 2", "");
+}
+
+TEST(a_target_is_judged)
+{
+    takes("shop out/shop.yaml");
+    assert_int_equal(options.command, COMMAND_SHOP);
+    assert_int_equal(options.words.count, 1);
+    assert_string_equal(options.words.items[0], "out/shop.yaml");
+    assert_int_equal(options.connections, 64);
+    assert_int_equal(all.shop.buyers, 0);
+    assert_int_equal(options.rate_per_s, 0);
+    assert_int_equal(all.shop.timeout_s, 30);
+    assert_int_equal(options.seed, 1);
+    assert_string_equal(all.shop.ca_file, "");
+    assert_string_equal(all.shop.judge, "");
+    assert_string_equal(options.out, "");
+    assert_string_equal(options.fail_if, "");
+    assert_string_equal(options.junit, "");
+
+    takes("shop a --buyers 9 --connections 3 --timeout 1m --ca-file c.pem --seed 4");
+    assert_int_equal(all.shop.buyers, 9);
+    assert_int_equal(options.connections, 3);
+    assert_int_equal(all.shop.timeout_s, 60);
+    assert_string_equal(all.shop.ca_file, "c.pem");
+    assert_int_equal(options.seed, 4);
+
+    takes("shop a --rate 5 --duration 2m --arrivals constant");
+    assert_int_equal(options.rate_per_s, 5);
+    assert_int_equal(options.duration_s, 120);
+    assert_int_equal(options.arrivals, ARRIVALS_CONSTANT);
+    takes("shop a --rate 5");
+    assert_int_equal(options.duration_s, 10);
+    assert_int_equal(options.arrivals, ARRIVALS_POISSON);
+
+    takes("shop a --judge b");
+    assert_string_equal(all.shop.judge, "b");
+    takes("shop a --out c --judge=b --fail-if p99>1s --junit d");
+    assert_string_equal(all.shop.judge, "b");
+    assert_string_equal(options.out, "c");
+    assert_string_equal(options.fail_if, "p99>1s");
+    assert_string_equal(options.junit, "d");
 }
 
 TEST(a_sweep_is_read)
 {
     struct sweep_plan plan;
-    assert_true(
-        parse("sweep --over instances=1,3 --set work-ms=5,redis-delay-us=200", no_environment));
+    takes("sweep --over instances=1,3 --set work-ms=5,redis-delay-us=200");
     assert_int_equal(options.command, COMMAND_SWEEP);
     assert_int_equal(options.connections, 64);
     assert_string_equal(all.sweep.strategies.items[0], "conditional");
@@ -170,7 +218,7 @@ TEST(a_sweep_is_read)
     assert_true(plan.delayed);
     assert_int_equal(options.work_ms, 5);
     assert_int_equal(all.sweep.redis_delay_us, 200);
-    assert_true(parse("sweep --over work-ms=0,20ms,1s --set redis-delay-us=2ms", no_environment));
+    takes("sweep --over work-ms=0,20ms,1s --set redis-delay-us=2ms");
     assert_true(sweep_plan_read(&plan, &all.sweep, &error));
     assert_int_equal(plan.values[2], 1000);
     assert_int_equal(all.sweep.redis_delay_us, 2000);
@@ -178,7 +226,7 @@ TEST(a_sweep_is_read)
     assert_int_equal(options.max_batch, 9);
     assert_int_equal(options.in_flight_per_product, 0);
 
-    assert_true(parse("sweep --over instanses=1", no_environment));
+    takes("sweep --over instanses=1");
     assert_false(sweep_plan_read(&plan, &all.sweep, &error));
     assert_non_null(strstr(error.text, "did you mean instances?"));
     static const char *const bad[] = {
@@ -194,7 +242,7 @@ TEST(a_sweep_is_read)
         "sweep --over work-ms=1 --set max-batch=x",
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_true(parse(bad[i], no_environment));
+        takes(bad[i]);
         if (sweep_plan_read(&plan, &all.sweep, &error))
             fail_msg("'%s' was taken", bad[i]);
         if (!strstr(error.text, "--over") && !strstr(error.text, "--set"))
@@ -204,26 +252,29 @@ TEST(a_sweep_is_read)
 
 TEST(help_and_version)
 {
-    assert_true(parse("--help", no_environment));
+    takes("--help");
     assert_int_equal(action, OPTIONS_HELP);
-    assert_true(parse("--version", no_environment));
+    takes("--version");
     assert_int_equal(action, OPTIONS_VERSION);
-    assert_true(parse("-h", no_environment));
+    takes("-h");
     assert_int_equal(action, OPTIONS_HELP);
-    assert_true(parse("help", no_environment));
+    takes("help");
     assert_int_equal(action, OPTIONS_HELP);
     assert_int_equal(options.command, 0);
-    assert_true(parse("help run", no_environment));
+    takes("help run");
     assert_int_equal(action, OPTIONS_HELP);
     assert_int_equal(options.command, COMMAND_RUN);
-    assert_true(parse("run -h", no_environment));
+    takes("run -h");
     assert_int_equal(action, OPTIONS_HELP);
-    assert_true(parse("", no_environment)); /* nothing is asked for, and nothing is done */
+    takes(""); /* nothing is asked for, and nothing is done */
     assert_int_equal(action, OPTIONS_USAGE);
-    assert_true(parse("sweep --help", no_environment));
+    takes("sweep --help");
     assert_int_equal(action, OPTIONS_HELP);
     assert_int_equal(options.command, COMMAND_SWEEP);
 }
+
+#define SENDS_NOTHING                                                                              \
+    " is for a load, and with --judge nothing is sent: there are --out, --fail-if and --junit"
 
 static const struct {
     const char *line, *named;
@@ -323,17 +374,52 @@ static const struct {
     {"run --limit 9 --scenario articles", "--limit is not for --scenario articles"},
     {"sweep --over work-ms=1 --users 9 --limit 2", "unknown flag --limit"},
     {"capacity --users 9 --limit 2", "unknown flag --limit"},
+    {"shop", "shop: which one? Name its target file (docs/JUDGING.md#the-target-file)"},
+    {"shop --rate 5", "shop: which one? Name its target file (docs/JUDGING.md#the-target-file)"},
+    {"shop a --fail-if=", "--fail-if is empty"},
+    {"shop a --junit=", "--junit is empty"},
+    {"shop one.yaml two.yaml", "shop: at most 1 of them"},
+    {"shop a --buyers 9 b", "is not a flag (see shop --help)"},
+    {"shop a --database host=/here", "unknown flag --database"},
+    {"shop a --strategies none", "unknown flag --strategies"},
+    {"shop a --header X-Shop:1", "unknown flag --header"},
+    {"shop a --buyers 0", "--buyers"},
+    {"shop a --connections 0", "--connections"},
+    {"shop a --connections 20001", "--connections"},
+    {"shop a --rate 0", "--rate"},
+    {"shop a --rate 1000001", "--rate"},
+    {"shop a --rate 5 --duration 0s", "--duration"},
+    {"shop a --rate 5 --arrivals often", "--arrivals"},
+    {"shop a --timeout 0s", "--timeout"},
+    {"shop a --timeout 500ms", "a duration of whole seconds"},
+    {"shop a --timeout 2h", "--timeout"},
+    {"shop a --seed -1", "--seed"},
+    {"shop a --duration 5s", "--duration needs a --rate"},
+    {"shop a --arrivals constant", "--arrivals needs a --rate"},
+    {"shop a --buyers 9 --rate 5", "--buyers is a number of purchases: not with a --rate, which "
+                                   "lasts for --duration"},
+    {"shop a --rate 5 --duration 3s --buyers 9", "--buyers is a number of purchases: not with a "
+                                                 "--rate, which lasts for --duration"},
+    {"shop a --judge", "--judge"},
+    {"shop a --judge=", "--judge: which ledger? Name its file"},
+    {"shop a --judge= --out b", "--judge: which ledger? Name its file"},
+    {"shop a --judge b --buyers 9", "--buyers" SENDS_NOTHING},
+    {"shop a --connections 9 --judge b", "--connections" SENDS_NOTHING},
+    {"shop a --judge b --rate 5", "--rate" SENDS_NOTHING},
+    {"shop a --judge b --duration 5s", "--duration" SENDS_NOTHING},
+    {"shop a --judge b --arrivals constant", "--arrivals" SENDS_NOTHING},
+    {"shop a --judge b --seed 1", "--seed" SENDS_NOTHING},
+    {"shop a --judge b --timeout 5s", "--timeout" SENDS_NOTHING},
+    {"shop a --out c --judge b --ca-file d", "--ca-file" SENDS_NOTHING},
+    {"run --judge b", "unknown flag --judge"},
+    {"check a --judge b", "unknown flag --judge"},
     {"bench", "there is no command bench"},
 };
 
 TEST(bad_arguments_are_named)
 {
-    for (size_t i = 0; i < sizeof bad_arguments / sizeof bad_arguments[0]; i++) {
-        if (parse(bad_arguments[i].line, no_environment))
-            fail_msg("'%s' was taken", bad_arguments[i].line);
-        if (!strstr(error.text, bad_arguments[i].named))
-            fail_msg("'%s' gave '%s'", bad_arguments[i].line, error.text);
-    }
+    for (size_t i = 0; i < sizeof bad_arguments / sizeof bad_arguments[0]; i++)
+        refuses(bad_arguments[i].line, bad_arguments[i].named);
 }
 
 static struct bench_options bench;
@@ -362,8 +448,7 @@ TEST(secrets_are_those_of_the_server)
         }
     }
     assert_int_equal(shared, 9);
-    assert_true(
-        parse("run --redis redis://:p@h --amqp=amqp://u:p@h --memcached h:1", no_environment));
+    takes("run --redis redis://:p@h --amqp=amqp://u:p@h --memcached h:1");
     assert_string_equal(options.redis, "redis://:p@h");
     assert_string_equal(split_line.argv[3], "************");
     assert_string_equal(options.amqp, "amqp://u:p@h");
@@ -374,40 +459,38 @@ TEST(secrets_are_those_of_the_server)
 TEST(buyers_are_drawn_of_so_many)
 {
     char text[120];
-    assert_true(parse("run", no_environment));
+    takes("run");
     assert_int_equal(options.users, 0);
     options_buyers_text(&options, text, sizeof text);
     assert_string_equal(text, "");
-    assert_true(parse("run --users 51 --limit 2", no_environment));
+    takes("run --users 51 --limit 2");
     assert_int_equal(options.users, 51);
     assert_int_equal(options.limit, 2);
     options_buyers_text(&options, text, sizeof text);
     assert_string_equal(text, ", 51 users of at most 2 units each");
     assert_false(options.keyed);
-    assert_true(parse("run --users 9 --scenario soldout --keys 2.5%", no_environment));
+    takes("run --users 9 --scenario soldout --keys 2.5%");
     assert_true(options.keyed);
     assert_true(options.repeats > 0.0249 && options.repeats < 0.0251);
     options_buyers_text(&options, text, sizeof text);
     assert_string_equal(text, ", 9 users, 2.5% sent again");
-    assert_true(parse("capacity --keys 0%", no_environment));
+    takes("capacity --keys 0%");
     assert_true(options.keyed);
     assert_true(options.repeats >= 0 && options.repeats <= 0);
-    assert_true(
-        parse("run --users 1000000000 --limit 1000000000 --stock 1000000000", no_environment));
-    assert_true(parse("sweep --over work-ms=1 --users 9", no_environment));
+    takes("run --users 1000000000 --limit 1000000000 --stock 1000000000");
+    takes("sweep --over work-ms=1 --users 9");
     assert_int_equal(options.users, 9);
-    assert_true(parse("capacity --users 9", no_environment));
-    assert_true(parse("record --limit 2", no_environment));
+    takes("capacity --users 9");
+    takes("record --limit 2");
     assert_int_equal(options.users, 200);
 }
 
 TEST(headers_are_lines)
 {
     char names[64];
-    assert_true(parse("run", no_environment));
+    takes("run");
     assert_string_equal(options.headers, "");
-    assert_true(
-        parse("run --header X-Shop:hush --header=Authorization:Basic= --stock 3", no_environment));
+    takes("run --header X-Shop:hush --header=Authorization:Basic= --stock 3");
     assert_string_equal(options.headers, "X-Shop: hush\r\nAuthorization: Basic=\r\n");
     assert_string_equal(split_line.argv[3], "***********");
     assert_string_equal(split_line.argv[4], "--header=********************");
@@ -449,11 +532,10 @@ TEST(a_header_may_be_repeated_often)
     char text[512] = "run";
     for (int i = 0; i < OPTION_TEXTS_MAX; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), " --header=H%d:1", i);
-    assert_true(parse(text, no_environment));
+    takes(text);
     assert_int_equal(all.run.header.count, OPTION_TEXTS_MAX);
     strncat(text, " --header=Last:1", sizeof text - strlen(text) - 1);
-    assert_false(parse(text, no_environment));
-    assert_non_null(strstr(error.text, "--header may be given 16 times at most"));
+    refuses(text, "--header may be given 16 times at most");
 }
 
 /* A flag wins over a file that is not even there; without the flag the file is missed. */
