@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 bool t_is_chosen(const char *name)
@@ -31,6 +33,21 @@ int64_t t_patience_us(void)
     const char *seconds = getenv("SECKILL_TEST_PATIENCE_S");
 
     return (seconds ? atoll(seconds) : 60) * INT64_C(1000000);
+}
+
+int64_t t_patience_ends_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + t_patience_us();
+}
+
+void t_wait(int64_t until_us, const char *what)
+{
+    if (t_patience_ends_us() - t_patience_us() > until_us)
+        fail_msg("still not so: %s", what);
+    poll(NULL, 0, 1);
 }
 
 FILE *t_open(const char *path)

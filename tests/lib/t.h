@@ -45,6 +45,16 @@ bool t_is_chosen(const char *name);
  * (tests/mutations.sh knows that it will not come). */
 int64_t t_patience_us(void);
 
+/* Until it holds, as is looked at every millisecond; the test fails when its patience is over. */
+#define T_UNTIL(holds)                                                                             \
+    do {                                                                                           \
+        int64_t t_until_us = t_patience_ends_us();                                                 \
+        while (!(holds))                                                                           \
+            t_wait(t_until_us, #holds);                                                            \
+    } while (0)
+int64_t t_patience_ends_us(void);
+void t_wait(int64_t until_us, const char *what);
+
 /* To read; the test fails when it cannot be opened. The caller closes it. */
 FILE *t_open(const char *path);
 

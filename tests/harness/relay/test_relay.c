@@ -262,9 +262,7 @@ TEST(a_link_that_is_gone_is_silent_though_a_child_holds_it)
     set(RELAY_RESET_PEER, RELAY_UPSTREAM, 0);
     wait_bitten(RELAY_RESET_PEER);
     relay_clear(relay, RELAY_RESET_PEER);
-    int64_t until_us = clock_mono_us() + t_patience_us();
-    while (relay_count(relay).open > 0)
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(relay_count(relay).open == 0);
     (void)send(client, "late", 4, MSG_NOSIGNAL);
     (void)send(target, "late", 4, MSG_NOSIGNAL);
     clock_sleep_until(clock_mono_us() + QUIET_MS * CLOCK_US_PER_MS);

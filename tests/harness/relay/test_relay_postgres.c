@@ -4,7 +4,6 @@
  */
 #include "lib/t.h"
 
-#include "base/clock.h"
 #include "lib/stack.h"
 #include "lib/witness.h"
 #include "loadtest/relay/relay.h"
@@ -41,15 +40,6 @@ static int64_t bitten(enum relay_type type)
 static int64_t rows(void)
 {
     return witness_number(here.witness, "SELECT count(*) FROM bought");
-}
-
-static void wait_rows(int64_t count)
-{
-    int64_t until_us = clock_mono_us() + t_patience_us();
-
-    while (rows() < count && clock_mono_us() < until_us)
-        clock_sleep_until(clock_mono_us() + 1000);
-    assert_int_equal(rows(), count);
 }
 
 /* Its tag, or "" when there is none; the connection is over then. */
@@ -209,11 +199,8 @@ TEST(a_held_request_arrives_when_it_is_let_go)
     assert_int_equal(rows(), 1);
     assert_int_equal(relay_count(here.relay).answered, 0);
     relay_clear(here.relay, RELAY_HOLD_REQUEST);
-    wait_rows(2);
-    int64_t until_us = clock_mono_us() + t_patience_us();
-    while (relay_count(here.relay).answered == 0 && clock_mono_us() < until_us)
-        clock_sleep_until(clock_mono_us() + 1000);
-    assert_int_equal(relay_count(here.relay).answered, 1);
+    T_UNTIL(rows() == 2);
+    T_UNTIL(relay_count(here.relay).answered == 1);
 }
 
 /* Its client is told that all is over, and cannot come back until that is taken back. */
@@ -230,7 +217,7 @@ TEST(who_is_held_may_be_parted)
     PQfinish(refused);
     assert_int_equal(rows(), 0);
     relay_clear(here.relay, RELAY_HOLD_REQUEST);
-    wait_rows(1);
+    T_UNTIL(rows() == 1);
     relay_clear(here.relay, RELAY_REFUSE);
     connect_again();
 }

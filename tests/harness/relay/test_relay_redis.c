@@ -154,16 +154,6 @@ TEST(replies_of_every_form_are_followed)
     assert_int_equal(relay_count(here.relay).evals, 3);
 }
 
-static void wait_bytes_down(size_t least)
-{
-    int64_t until_us = clock_mono_us() + t_patience_us();
-
-    while (relay_count(here.relay).bytes[RELAY_DOWNSTREAM] < (int64_t)least &&
-           clock_mono_us() < until_us)
-        clock_sleep_until(clock_mono_us() + 1000);
-    assert_true(relay_count(here.relay).bytes[RELAY_DOWNSTREAM] >= (int64_t)least);
-}
-
 /* Others pass; it arrives when its client has gone. */
 TEST(a_held_command_arrives_when_it_is_let_go)
 {
@@ -174,16 +164,13 @@ TEST(a_held_command_arrives_when_it_is_let_go)
     while (!done)
         assert_int_equal(redisBufferWrite(here.client, &done), REDIS_OK);
     assert_true(relay_wait(here.relay, RELAY_HOLD_REQUEST, 1, t_patience_us()));
-    wait_bytes_down(strlen("+PONG\r\n"));
+    T_UNTIL(relay_count(here.relay).bytes[RELAY_DOWNSTREAM] >= (int64_t)strlen("+PONG\r\n"));
     redisFree(here.client); /* with an answer unread, which resets its socket */
     here.client = connect_at(here.path);
     assert_int_equal(ask(here.client, NULL, "INCRBY " KEY " 10"), REDIS_REPLY_INTEGER);
     assert_int_equal(counted(), 10);
     relay_clear(here.relay, RELAY_HOLD_REQUEST);
-    int64_t until_us = clock_mono_us() + t_patience_us();
-    while (counted() == 10 && clock_mono_us() < until_us)
-        clock_sleep_until(clock_mono_us() + 1000);
-    assert_int_equal(counted(), 11);
+    T_UNTIL(counted() == 11);
 }
 
 TEST(a_lost_command_never_arrives)

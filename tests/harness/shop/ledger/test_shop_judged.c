@@ -3,7 +3,6 @@
  * since, and its ledger has the same verdict, the same figures and the same exit status as before,
  * kept, BROKEN and INVALID. A file that is no such ledger is refused, and nothing is written then.
  */
-#include "base/clock.h"
 #include "harness/shop/own_shop.h"
 #include "lib/t.h"
 
@@ -138,25 +137,28 @@ static void is_refused(const char *ledger, const char *why)
     assert_false(is_there("report.html"));
 }
 
+static bool sells(void)
+{
+    char line[4096];
+    bool found = false;
+    FILE *from = fopen(own_shop_path("ledger.jsonl"), "re");
+    while (from && fgets(line, sizeof line, from))
+        found = found || strstr(line, "\"is\":");
+    if (from)
+        fclose(from);
+    return found;
+}
+
 /* The run is ended while it sells; what it has left says so. */
 TEST_WITH(a_run_that_was_ended_has_no_verdict, program_alone, program_end)
 {
     struct process shop;
-    char arguments[300], line[4096];
-    bool sells = false;
+    char arguments[300];
     own_shop_write("");
     snprintf(arguments, sizeof arguments, "shop %s/shop.yaml --rate 50 --duration 3600s",
              program->folder);
     program_start(arguments, &shop);
-    for (int64_t until_us = clock_mono_us() + t_patience_us(); !sells;) {
-        assert_true(clock_mono_us() < until_us);
-        FILE *from = fopen(own_shop_path("ledger.jsonl"), "re");
-        while (from && fgets(line, sizeof line, from))
-            sells = sells || strstr(line, "\"is\":");
-        if (from)
-            fclose(from);
-        clock_sleep_until(clock_mono_us() + 10000);
-    }
+    T_UNTIL(sells());
     kill(shop.pid, SIGINT);
     assert_int_equal(program_finish(&shop), 2);
     program_says("interrupted");
