@@ -68,6 +68,27 @@ void t_write(const char *path, const char *text)
         fail_msg("%s: %s", path, strerror(errno));
 }
 
+char *t_read(const char *path)
+{
+    FILE *file = t_open(path);
+    char *text = NULL;
+    size_t size = 0;
+
+    if (getdelim(&text, &size, '\0', file) < 0)
+        fail_msg("%s is empty, or cannot be read", path);
+    fclose(file);
+    return text;
+}
+
+size_t t_count(const char *text, const char *part)
+{
+    size_t count = 0;
+
+    for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
+        count++;
+    return count;
+}
+
 void t_rewind(FILE *file)
 {
     if (fseek(file, 0, SEEK_SET) != 0)

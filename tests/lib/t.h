@@ -61,6 +61,12 @@ FILE *t_open(const char *path);
 /* A file anew, with this text; the test fails when it cannot. */
 void t_write(const char *path, const char *text);
 
+/* All of a file, a text; free it. The test fails when it cannot. */
+char *t_read(const char *path);
+
+/* How often `part` stands in a text. */
+size_t t_count(const char *text, const char *part);
+
 /* From its beginning again. */
 void t_rewind(FILE *file);
 

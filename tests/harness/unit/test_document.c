@@ -1,64 +1,17 @@
 /* The document: lines that are gathered of results written by hand, and what is refused. */
 #include "lib/t.h"
 
-#include "loadtest/report/document/document.h"
+#include "harness/unit/hand_runs.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PROMISES "[\"one_instance\",\"many_instances\",\"paused_holder\",\"redis_failover\"]"
-
 static char folder[] = "/tmp/seckill-document-XXXXXX";
-
-/* A phase, for its figures where `more` does not say otherwise, with one instance. */
-struct run {
-    const char *strategy;
-    const char *more; /* members, in JSON */
-};
-
-static struct document take(const struct run *runs, size_t count)
-{
-    struct document document;
-    struct error error;
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < count; i++) {
-        json_t *run = json_loads(runs[i].more, 0, NULL);
-        assert_non_null(run);
-        json_t *usual =
-            json_pack("{ss ss si}", "strategy", runs[i].strategy, "phase", "speed", "instances", 1);
-        json_object_update_missing(run, usual);
-        json_decref(usual);
-        json_array_append_new(list, run);
-    }
-    if (!document_take(json_pack("{so}", "runs", list), &document, &error))
-        fail_msg("%s", error.text);
-    return document;
-}
-
-#define TRUTH(instances, sold, oversold, promise, verdict)                                         \
-    "{\"phase\": \"truth\", \"instances\": " #instances                                            \
-    ", \"stock\": 100, \"audit\": {\"sold\": " #sold ", \"oversold\": " #oversold                  \
-    "}, \"promise\": " promise ", \"verdict\": \"" verdict "\"}"
-#define SPEED(instances, rate, promise)                                                            \
-    "{\"instances\": " #instances ", \"committed_per_s\": " #rate                                  \
-    ", \"latency_us\": {\"p99\": 3000}, \"promise\": " promise ", \"verdict\": \"kept\"}"
-#define ONE "[\"one_instance\"]"
-
-static const struct run two_rounds[] = {
-    {"local-lock", SPEED(3, 500, ONE)},
-    {"local-lock", TRUTH(3, 110, 10, ONE, "unsafe, as stated")},
-    {"conditional", SPEED(1, 1000, PROMISES)},
-    {"conditional", TRUTH(1, 100, 0, PROMISES, "kept")},
-    {"redis-token", SPEED(1, 300, "[\"one_instance\",\"many_instances\"]")},
-    {"local-lock", TRUTH(3, 150, 50, ONE, "unsafe, as stated")},
-    {"conditional", SPEED(1, 3000, PROMISES)},
-};
 
 TEST(lines_are_gathered)
 {
-    struct document document = take(two_rounds, sizeof two_rounds / sizeof *two_rounds);
+    struct document document = hand_document(hand_rounds, HAND_ROUNDS);
 
     assert_int_equal(document.count, 3);
     const struct line *fastest = &document.lines[0];
@@ -81,11 +34,11 @@ TEST(lines_are_gathered)
 /* A later file says how much was on sale in all; one of before, of one product. */
 TEST(the_stock_is_what_was_on_sale)
 {
-    static const struct run runs[] = {
+    static const struct hand_run runs[] = {
         {"old", "{\"phase\": \"truth\", \"stock\": 100}"},
         {"new", "{\"phase\": \"truth\", \"stock\": 100, \"audit\": {\"initial_stock\": 400, "
                 "\"restocked\": 20}}"}};
-    struct document document = take(runs, 2);
+    struct document document = hand_document(runs, 2);
     assert_int_equal(document.lines[1].stock, 100);
     assert_int_equal(document.lines[0].stock, 420);
     document_free(&document);
@@ -115,7 +68,7 @@ TEST(what_is_written_is_read)
 
 TEST(lines_are_chosen)
 {
-    struct document document = take(two_rounds, sizeof two_rounds / sizeof *two_rounds);
+    struct document document = hand_document(hand_rounds, HAND_ROUNDS);
     struct option_list wanted = {.count = 2};
     struct error error;
 
@@ -131,7 +84,7 @@ TEST(lines_are_chosen)
 
 TEST(kinds_of_answers_are_apart)
 {
-    static const struct run runs[] = {
+    static const struct hand_run runs[] = {
         {"wrk", "{\"committed\": 3, \"latency_us\": {\"steps\": \"1024:3\"}}"},
         {"accepts", "{\"committed\": 3, \"accepted\": 3, \"latency_us\": {\"steps\": \"64:2\"}}"},
         {"mixes", "{\"committed\": 3, \"failed\": 1, \"latency_us\": {\"steps\": \"9:4\"}}"},
@@ -142,7 +95,7 @@ TEST(kinds_of_answers_are_apart)
          "{\"steps\": \"512:1\"}}}]}}"},
         {"old", "{}"},
     };
-    struct document document = take(runs, sizeof runs / sizeof *runs);
+    struct document document = hand_document(runs, sizeof runs / sizeof *runs);
     static const struct {
         const char *strategy;
         int kind;
@@ -174,7 +127,7 @@ TEST(what_is_no_timeline_is_told)
 
 TEST(a_sweep_knows_its_best)
 {
-    static const struct run runs[] = {
+    static const struct hand_run runs[] = {
         {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 100}"},
         {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 120}"},
         {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 121}"},
@@ -188,7 +141,7 @@ TEST(a_sweep_knows_its_best)
         {"a", "{\"over\": \"x\", \"value\": 4, \"committed_per_s\": 90}"},
         {"a", "{\"over\": \"x\", \"value\": 4, \"committed_per_s\": 99}"},
     };
-    struct document document = take(runs, sizeof runs / sizeof *runs);
+    struct document document = hand_document(runs, sizeof runs / sizeof *runs);
     static const enum line_mark marks[] = {LINE_LESS, LINE_LIKE_BEST, LINE_BEST};
 
     assert_string_equal(document.over, "x");
@@ -230,10 +183,7 @@ TEST(what_is_no_result_is_refused)
                                        "runs[0]: its timeline cannot be read",
                                        "runs[0] has a figure beyond 10^15"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        FILE *file = fopen(path, "w");
-        assert_non_null(file);
-        fputs(texts[i], file);
-        assert_int_equal(fclose(file), 0);
+        t_write(path, texts[i]);
         assert_false(document_read(folder, &document, &error));
         if (!strstr(error.text, says[i]))
             fail_msg("%s: %s", texts[i], error.text);
@@ -241,11 +191,16 @@ TEST(what_is_no_result_is_refused)
     unlink(path);
 }
 
-int main(void)
+static int set_up(void **state)
 {
-    if (!mkdtemp(folder))
-        return 1;
-    int failed = t_run_all(NULL, NULL);
-    rmdir(folder);
-    return failed != 0;
+    (void)state;
+    return mkdtemp(folder) ? 0 : 1;
 }
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+TEST_GROUP(set_up, tear_down)

@@ -119,20 +119,18 @@ TEST(what_is_written_is_read)
     assert_true(fd >= 0);
     close(fd);
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
-        char text[4096] = "";
         if (!read_text_of(written[i].text, written[i].whose))
             fail_msg("%s", error.text);
         assert_true(ledger.done && !ledger.cut);
         assert_int_equal(ledger.skipped, 0);
         write_again(path);
-        FILE *from = t_open(path);
-        text[fread(text, 1, sizeof text - 1, from)] = '\0';
-        fclose(from);
+        char *text = t_read(path);
         char *began = strstr(text, begins);
         assert_non_null(began);
         began += strlen(begins);
         memmove(began, strchr(began, '"'), strlen(strchr(began, '"')) + 1);
         assert_string_equal(text, written[i].text);
+        free(text);
     }
     unlink(path);
 }

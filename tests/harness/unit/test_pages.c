@@ -28,16 +28,6 @@ static void print_man(FILE *to, const struct option_program *program)
     pages_man(to, program, 1);
 }
 
-static size_t count_of(const char *text, const char *part)
-{
-    size_t count = 0;
-    while ((text = strstr(text, part)) != NULL) {
-        count++;
-        text += strlen(part);
-    }
-    return count;
-}
-
 static void assert_has(const char *text, const char *part)
 {
     if (!strstr(text, part))
@@ -103,7 +93,7 @@ TEST(the_man_page_has_every_option)
                     assert_has(at, part);
             }
         }
-        assert_int_equal(count_of(text, "\n.TP\n"), expected);
+        assert_int_equal(t_count(text, "\n.TP\n"), expected);
         free(text);
     }
 }
@@ -136,7 +126,7 @@ TEST(bash_completes_every_option)
                      program->commands[k].name);
             assert_listed(text, before, program, program->commands[k].command, "'");
         }
-        assert_int_equal(count_of(text, "flags='"),
+        assert_int_equal(t_count(text, "flags='"),
                          program->commands_count + (program->stops ? 1 : 0));
         free(text);
     }
@@ -162,8 +152,8 @@ TEST(the_other_shells_do_too)
                 assert_has(fish, part);
             }
         }
-        assert_int_equal(count_of(zsh, "\n    '--") + count_of(zsh, "\n    '*--"), flags + stops);
-        assert_int_equal(count_of(fish, " -l "), flags + stops);
+        assert_int_equal(t_count(zsh, "\n    '--") + t_count(zsh, "\n    '*--"), flags + stops);
+        assert_int_equal(t_count(fish, " -l "), flags + stops);
         free(zsh);
         free(fish);
     }

@@ -2,6 +2,7 @@
  * is embedded for it. Its pictures are looked at in a browser (tests/page/test_report.py). */
 #include "lib/t.h"
 
+#include "harness/unit/hand_runs.h"
 #include "loadtest/report/page/page_runs.h"
 #include "loadtest/report/page/words.h"
 
@@ -9,71 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROMISES "[\"one_instance\",\"many_instances\",\"paused_holder\",\"redis_failover\"]"
-
 static char folder[] = "/tmp/seckill-report-XXXXXX";
-
-/* The members that a line is made of. */
-struct run {
-    const char *strategy;
-    int instances;
-    const char *phase;
-    double rate;
-    int sold, oversold;
-    const char *promise, *verdict, *error;
-};
-
-static void add_run(json_t *runs, const struct run *run)
-{
-    json_t *promise = json_loads(run->promise, 0, NULL);
-    json_t *row =
-        json_pack("{ss ss si ss sf si s{si si si si} s{si si si} so ss}", "strategy", run->strategy,
-                  "body", "", "instances", run->instances, "phase", run->phase, "committed_per_s",
-                  run->rate, "stock", 100, "latency_us", "p50", 1000, "p90", 2000, "p99", 3000,
-                  "max", 9000, "audit", "sold", run->sold, "oversold", run->oversold,
-                  "lost_updates", 0, "promise", promise, "verdict", run->verdict);
-    if (run->error)
-        json_object_set_new(row, "error", json_string(run->error));
-    assert_int_equal(json_array_append_new(runs, row), 0);
-}
-
-static struct document take(const struct run *runs, size_t count)
-{
-    struct document document;
-    struct error error;
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        add_run(list, &runs[i]);
-    json_t *made =
-        json_pack("{so si s{ss}}", "runs", list, "seed", 7, "machine", "cpu", "one & <two>");
-    assert_true(document_take(made, &document, &error));
-    return document;
-}
-
-static const struct run two_rounds[] = {
-    {"local-lock", 3, "speed", 500, 500, 0, "[\"one_instance\"]", "proved nothing", NULL},
-    {"local-lock", 3, "truth", 0, 110, 10, "[\"one_instance\"]", "unsafe, as stated", NULL},
-    {"conditional", 1, "speed", 1000, 1000, 0, PROMISES, "kept", NULL},
-    {"conditional", 1, "truth", 0, 100, 0, PROMISES, "kept", NULL},
-    {"redis-token", 1, "speed", 300, 300, 0, "[\"one_instance\",\"many_instances\"]", "kept", NULL},
-    {"local-lock", 3, "truth", 0, 150, 50, "[\"one_instance\"]", "unsafe, as stated", NULL},
-    {"conditional", 1, "speed", 3000, 3000, 0, PROMISES, "kept", NULL},
-};
-
-static char *read_page(void)
-{
-    static char text[400000];
-    char path[100];
-
-    snprintf(path, sizeof path, "%s/report.html", folder);
-    FILE *file = fopen(path, "r");
-    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    int closed = file ? fclose(file) : EOF;
-    assert_int_equal(closed, 0);
-    text[length] = '\0';
-    return text;
-}
+static char path[100], *page; /* of the report; the last that was written */
 
 static void write_page(const struct page_run *runs, size_t count)
 {
@@ -81,14 +19,15 @@ static void write_page(const struct page_run *runs, size_t count)
 
     if (!page_write_runs(folder, runs, count, &error))
         fail_msg("%s", error.text);
+    free(page);
+    page = t_read(path);
 }
 
 TEST(a_page_says_it_in_two_languages)
 {
-    struct page_run run = {"mine", NULL, take(two_rounds, sizeof two_rounds / sizeof *two_rounds)};
+    struct page_run run = {"mine", NULL, hand_document(hand_rounds, HAND_ROUNDS)};
 
     write_page(&run, 1);
-    const char *page = read_page();
     assert_non_null(strstr(page, "class=\"banner bad\""));
     assert_non_null(strstr(page, "<b>local-lock</b> with 3 instances sold 150 of 100. "
                                  "<b>conditional</b> kept its promise. <b>redis-token</b> kept a "
@@ -113,14 +52,13 @@ TEST(a_page_says_it_in_two_languages)
 
 TEST(a_page_shows_what_was_broken)
 {
-    const struct run runs[] = {
-        {"conditional", 1, "truth", 0, 101, 1, PROMISES, "BROKEN", NULL},
-        {"<script>alert(1)</script>", 1, "speed", 9, 9, 0, PROMISES, "no run", "a & b < c"},
+    static const struct hand_run runs[] = {
+        {"conditional", TRUTH(1, 101, 1, PROMISES, "BROKEN")},
+        {"<script>alert(1)</script>", "{\"verdict\": \"no run\", \"error\": \"a & b < c\"}"},
     };
-    struct page_run run = {"mine", NULL, take(runs, 2)};
+    struct page_run run = {"mine", NULL, hand_document(runs, 2)};
 
     write_page(&run, 1);
-    const char *page = read_page();
     assert_non_null(strstr(page, "class=\"banner bad\""));
     assert_non_null(strstr(page, "a &amp; b &lt; c"));
     assert_non_null(strstr(page, "&lt;script&gt;alert(1)"));
@@ -131,40 +69,24 @@ TEST(a_page_shows_what_was_broken)
     document_free(&run.document);
 }
 
-/* How often `part` stands there. */
-static int sights(const char *text, const char *part)
-{
-    int count = 0;
-    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
-        count++;
-    return count;
-}
-
 /* Whatever it has, the embedded document is one, and ends where the page says. */
 TEST(an_embedded_text_ends_no_script)
 {
-    static const struct run odd = {"</script><script>alert(1)</script><!--",
-                                   1,
-                                   "speed",
-                                   9,
-                                   9,
-                                   0,
-                                   PROMISES,
-                                   "kept",
-                                   "</SCRIPT ><!--<script>"};
-    struct page_run runs[] = {{"</script>", NULL, take(two_rounds, 1)},
-                              {"\xff", folder, take(&odd, 1)}};
+    static const struct hand_run odd = {
+        "</script><script>alert(1)</script><!--",
+        "{\"verdict\": \"kept\", \"error\": \"</SCRIPT ><!--<script>\"}"};
+    struct page_run runs[] = {{"</script>", NULL, hand_document(hand_rounds, 1)},
+                              {"\xff", folder, hand_document(&odd, 1)}};
     struct error error;
 
     write_page(runs, 1);
-    int ends = sights(read_page(), "</script"), begins = sights(read_page(), "<script");
+    size_t ends = t_count(page, "</script"), begins = t_count(page, "<script");
     assert_int_equal(begins, 2);
     write_page(runs, 2);
-    const char *page = read_page();
-    assert_int_equal(sights(page, "</script"), ends);
-    assert_int_equal(sights(page, "</SCRIPT"), 0);
-    assert_int_equal(sights(page, "<script"), begins);
-    assert_int_equal(sights(page, "<!--"), 0);
+    assert_int_equal(t_count(page, "</script"), ends);
+    assert_int_equal(t_count(page, "</SCRIPT"), 0);
+    assert_int_equal(t_count(page, "<script"), begins);
+    assert_int_equal(t_count(page, "<!--"), 0);
     assert_non_null(strstr(page, "\\u003c/script>\\u003cscript>alert(1)"));
     const char *from = strstr(page, "id=\"document\">");
     const char *end = from ? strstr(from, "</script>") : NULL;
@@ -196,28 +118,22 @@ TEST(texts_are_escaped)
 
 TEST(runs_are_compared_beyond_chance)
 {
-    const struct run before[] = {
-        {"conditional", 1, "speed", 1000, 0, 0, PROMISES, "kept", NULL},
-        {"conditional", 1, "speed", 1200, 0, 0, PROMISES, "kept", NULL},
-        {"batch", 1, "speed", 1000, 0, 0, PROMISES, "kept", NULL},
-        {"batch", 1, "speed", 1050, 0, 0, PROMISES, "kept", NULL},
-        {"batch", 1, "speed", 1100, 0, 0, PROMISES, "kept", NULL},
-        {"batch", 1, "speed", 1150, 0, 0, PROMISES, "kept", NULL},
-        {"batch", 1, "speed", 1200, 0, 0, PROMISES, "kept", NULL},
+    static const struct hand_run before[] = {
+        {"conditional", SPEED(1, 1000, PROMISES)}, {"conditional", SPEED(1, 1200, PROMISES)},
+        {"batch", SPEED(1, 1000, PROMISES)},       {"batch", SPEED(1, 1050, PROMISES)},
+        {"batch", SPEED(1, 1100, PROMISES)},       {"batch", SPEED(1, 1150, PROMISES)},
+        {"batch", SPEED(1, 1200, PROMISES)},
     };
-    const struct run after[] = {
-        {"conditional", 1, "speed", 1190, 0, 0, PROMISES, "kept", NULL},
-        {"batch", 1, "speed", 500, 0, 0, PROMISES, "kept", NULL},
-        {"batch", 1, "speed", 530, 0, 0, PROMISES, "kept", NULL},
-        {"batch", 1, "speed", 550, 0, 0, PROMISES, "kept", NULL},
-        {"batch", 1, "speed", 570, 0, 0, PROMISES, "kept", NULL},
-        {"batch", 1, "speed", 600, 0, 0, PROMISES, "kept", NULL},
-        {"buckets", 1, "speed", 300, 0, 0, PROMISES, "kept", NULL},
+    static const struct hand_run after[] = {
+        {"conditional", SPEED(1, 1190, PROMISES)}, {"batch", SPEED(1, 500, PROMISES)},
+        {"batch", SPEED(1, 530, PROMISES)},        {"batch", SPEED(1, 550, PROMISES)},
+        {"batch", SPEED(1, 570, PROMISES)},        {"batch", SPEED(1, 600, PROMISES)},
+        {"buckets", SPEED(1, 300, PROMISES)},
     };
-    struct page_run runs[] = {{"before", NULL, take(before, 7)}, {"a <fter", NULL, take(after, 7)}};
+    struct page_run runs[] = {{"before", NULL, hand_document(before, 7)},
+                              {"a <fter", NULL, hand_document(after, 7)}};
 
     write_page(runs, 2);
-    const char *page = read_page();
     assert_non_null(strstr(page, "1190 (×1.08)"));
     assert_non_null(strstr(page, "<td class=\"bad\">550 (×0.50 ↓)</td>"));
     assert_non_null(strstr(page, "Of the 2 compared here none can be called different with fewer "
@@ -262,14 +178,16 @@ TEST(the_test_is_exact)
 static int set_up(void **state)
 {
     (void)state;
-    return mkdtemp(folder) ? 0 : 1;
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(path, sizeof path, "%s/report.html", folder);
+    return 0;
 }
 
 static int tear_down(void **state)
 {
-    char path[100];
     (void)state;
-    snprintf(path, sizeof path, "%s/report.html", folder);
+    free(page);
     unlink(path);
     return rmdir(folder);
 }

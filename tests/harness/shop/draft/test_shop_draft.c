@@ -7,7 +7,7 @@
 #include "loadtest/shop/target.h"
 #include "shop_file.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,15 +16,6 @@
 #define CURL     "curl http://shop/buy -d '{\"user\": 7}'"
 
 static struct target target;
-
-static void put(const char *name, const char *text)
-{
-    FILE *to = fopen(name, "we");
-    assert_non_null(to);
-    fputs(text, to);
-    bool closed = fclose(to) == 0;
-    assert_true(closed);
-}
 
 static int end(void **state)
 {
@@ -38,9 +29,9 @@ static int end(void **state)
 static bool make(const char *curl, const char *bought, const char *sold_out, struct error *error)
 {
     static const struct draft_sources from = {"http://127.0.0.1:3000", "buy", "yes", "no"};
-    put("buy", curl);
-    put("yes", bought);
-    put("no", sold_out);
+    t_write("buy", curl);
+    t_write("yes", bought);
+    t_write("no", sold_out);
     unlink("made");
     return draft_make(&from, "made", error);
 }
@@ -122,18 +113,15 @@ TEST(a_text_tells_the_answers_apart)
 TEST(a_secret_stays_out_of_the_file)
 {
     struct error error;
-    char text[8192] = "";
     assert_true(
         make("curl http://shop/buy -X POST -H 'Authorization: Bearer s3cret' -b 'sid=s3cret'",
              BOUGHT, SOLD_OUT, &error));
-    FILE *from = fopen("made", "re");
-    assert_non_null(from);
-    text[fread(text, 1, sizeof text - 1, from)] = '\0';
-    fclose(from);
+    char *text = t_read("made");
     assert_null(strstr(text, "s3cret"));
     assert_non_null(strstr(text, "Authorization: ${SHOP_AUTHORIZATION}"));
     assert_non_null(strstr(text, "Cookie: ${SHOP_COOKIE}"));
     assert_non_null(strstr(text, "users.csv"));
+    free(text);
 }
 
 TEST(what_cannot_be_read_is_answered_with_what_would_be_right)

@@ -18,22 +18,9 @@
     "    sql: SELECT o.id, user_id, 2 * quantity FROM seckill.orders o JOIN seckill.product p\n"   \
     "      ON p.id = product_id AND p.epoch = o.epoch WHERE p.id = {product} AND status = 1\n"
 
-struct text {
-    char *bytes; /* owned */
-    size_t length;
-};
-
-static struct text read_file(const char *name)
+static char *read_file(const char *name)
 {
-    enum { MOST = 1 << 20 };
-    struct text text = {.bytes = malloc(MOST + 1)};
-    assert_non_null(text.bytes);
-    FILE *from = t_open(own_shop_path(name));
-    text.length = fread(text.bytes, 1, MOST, from);
-    fclose(from);
-    text.bytes[text.length] = '\0';
-    assert_true(text.length < MOST);
-    return text;
+    return t_read(own_shop_path(name));
 }
 
 static bool is_there(const char *name)
@@ -55,13 +42,12 @@ static int judge(const char *ledger, const char *arguments)
 }
 
 /* A file that a run has left is taken away, and is then the same again. */
-static void expect_same(const char *name, struct text *before)
+static void expect_same(const char *name, char *before)
 {
-    struct text after = read_file(name);
-    if (after.length != before->length || memcmp(after.bytes, before->bytes, after.length) != 0)
-        fail_msg("%s was\n%s\nand is\n%s", name, before->bytes, after.bytes);
-    free(after.bytes);
-    free(before->bytes);
+    char *after = read_file(name);
+    assert_string_equal(after, before);
+    free(after);
+    free(before);
 }
 
 static void close_shop(void)
@@ -81,8 +67,8 @@ static void is_judged_twice(const char *arguments, int status, const char *verdi
 {
     assert_int_equal(own_shop_run(arguments), status);
     program_says(verdict);
-    struct text results = read_file("results.json"), page = read_file("report.html");
-    struct text ledger = read_file("ledger.jsonl");
+    char *results = read_file("results.json"), *page = read_file("report.html");
+    char *ledger = read_file("ledger.jsonl");
     take_away("results.json");
     take_away("report.html");
     if (program->count)
@@ -90,9 +76,9 @@ static void is_judged_twice(const char *arguments, int status, const char *verdi
     assert_int_equal(judge("ledger.jsonl", arguments), status);
     program_says("/ledger.jsonl; nothing was sent.\n");
     program_says(verdict);
-    expect_same("results.json", &results);
-    expect_same("report.html", &page);
-    expect_same("ledger.jsonl", &ledger);
+    expect_same("results.json", results);
+    expect_same("report.html", page);
+    expect_same("ledger.jsonl", ledger);
 }
 
 TEST_WITH(what_was_kept_is_kept, program_one, program_end)
@@ -171,19 +157,19 @@ TEST_WITH(what_is_no_ledger_of_this_sale_is_refused, program_alone, program_end)
     char *at;
     own_shop_write("");
     assert_int_equal(own_shop_run(""), 2);
-    struct text ledger = read_file("ledger.jsonl");
+    char *ledger = read_file("ledger.jsonl");
     take_away("results.json");
     take_away("report.html");
     is_refused("nothing.jsonl", "/nothing.jsonl: No such file or directory");
     is_refused("shop.yaml", "/shop.yaml: line 1: no JSON object");
     t_write(own_shop_path("record.jsonl"), record);
     is_refused("record.jsonl", "line 1: a ledger of `record`: seckill-loadtest check judges it");
-    at = strstr(ledger.bytes, "{\"op\":1,");
+    at = strstr(ledger, "{\"op\":1,");
     assert_non_null(at);
     *at = '<';
-    t_write(own_shop_path("damaged.jsonl"), ledger.bytes);
+    t_write(own_shop_path("damaged.jsonl"), ledger);
     is_refused("damaged.jsonl", "/damaged.jsonl: line ");
-    free(ledger.bytes);
+    free(ledger);
     own_shop_write("  stock: {sql: 'SELECT 1'}\n");
     is_refused("ledger.jsonl",
                "it has no audit.stock, which is asked for there; a ledger is judged "

@@ -20,24 +20,16 @@ static int begin(void **state)
     return 0;
 }
 
-static size_t count_of(const char *text, const char *part)
-{
-    size_t count = 0;
-    for (const char *at = text; (at = strcasestr(at, part)) != NULL; at++)
-        count++;
-    return count;
-}
-
 TEST(test_a_body_with_its_length)
 {
     assert_int_equal(wire_shop_buy(LISTENER_ANSWERS, WIRE_SOLD, 3), 3);
-    assert_int_equal(count_of(wire.heard, "POST /buy HTTP/1.1\r\n"), 3);
-    assert_int_equal(count_of(wire.heard, "\r\nContent-Length: "), 3);
-    assert_int_equal(count_of(wire.heard, "\r\nContent-Type: application/json\r\n"), 3);
-    assert_int_equal(count_of(wire.heard, "Transfer-Encoding"), 0);
-    assert_int_equal(count_of(wire.heard, "Expect"), 0);
-    assert_int_equal(count_of(wire.heard, "Connection: close"), 0);
-    assert_int_equal(count_of(wire.heard, "{\"user\": \"8\", \"key\": \""), 1);
+    assert_int_equal(t_count(wire.heard, "POST /buy HTTP/1.1\r\n"), 3);
+    assert_int_equal(t_count(wire.heard, "\r\nContent-Length: "), 3);
+    assert_int_equal(t_count(wire.heard, "\r\nContent-Type: application/json\r\n"), 3);
+    assert_int_equal(t_count(wire.heard, "Transfer-Encoding"), 0);
+    assert_int_equal(t_count(wire.heard, "Expect"), 0);
+    assert_int_equal(t_count(wire.heard, "Connection: close"), 0);
+    assert_int_equal(t_count(wire.heard, "{\"user\": \"8\", \"key\": \""), 1);
     assert_string_equal(wire.sale.ledger.ops[2].user, "9");
     assert_string_equal(wire.sale.ledger.ops[2].order, "17");
     assert_non_null(strstr(wire.heard, wire.sale.ledger.ops[0].key));
@@ -47,10 +39,10 @@ TEST(test_a_body_in_chunks)
 {
     wire.target.purchase.chunked = wire.target.purchase.closes = true;
     assert_int_equal(wire_shop_buy(LISTENER_ANSWERS, WIRE_SOLD, 2), 2);
-    assert_int_equal(count_of(wire.heard, "\r\nTransfer-Encoding: chunked\r\n"), 2);
-    assert_int_equal(count_of(wire.heard, "Content-Length"), 0);
-    assert_int_equal(count_of(wire.heard, "\r\nConnection: close\r\n"), 2);
-    assert_int_equal(count_of(wire.heard, "\r\n0\r\n\r\n"), 2);
+    assert_int_equal(t_count(wire.heard, "\r\nTransfer-Encoding: chunked\r\n"), 2);
+    assert_int_equal(t_count(wire.heard, "Content-Length"), 0);
+    assert_int_equal(t_count(wire.heard, "\r\nConnection: close\r\n"), 2);
+    assert_int_equal(t_count(wire.heard, "\r\n0\r\n\r\n"), 2);
 }
 
 TEST(test_no_body)
@@ -58,8 +50,8 @@ TEST(test_no_body)
     wire.target.purchase.body = NULL;
     wire.target.purchase.header_count = 0;
     assert_int_equal(wire_shop_buy(LISTENER_ANSWERS, WIRE_SOLD, 1), 1);
-    assert_int_equal(count_of(wire.heard, "\r\nContent-Length: 0\r\n"), 1);
-    assert_int_equal(count_of(wire.heard, "Content-Type"), 0);
+    assert_int_equal(t_count(wire.heard, "\r\nContent-Length: 0\r\n"), 1);
+    assert_int_equal(t_count(wire.heard, "Content-Type"), 0);
 }
 
 /* The kept connection ends after the second request came: a shop may have sold by then, so the
@@ -119,7 +111,7 @@ TEST(test_repeats_have_the_same_key)
     for (size_t i = 0; i < wire.sale.ledger.ops_count; i++) {
         const struct ledger_op *one = &wire.sale.ledger.ops[i];
         repeats += one->repeat;
-        assert_int_equal(count_of(wire.heard, one->key), 2);
+        assert_int_equal(t_count(wire.heard, one->key), 2);
     }
     assert_int_equal(wire.sale.ledger.ops_count, 4);
     assert_int_equal(repeats, 2);
@@ -136,7 +128,7 @@ TEST(test_repeats_have_their_users_cookies)
     wire.target.step_count = 1;
     wire.target.repeats = 1;
     assert_int_equal(wire_shop_buy(LISTENER_ANSWERS, answer, 2), 6);
-    assert_int_equal(count_of(wire.heard, "\r\nCookie: session=s1\r\n"), 4); /* no login has one */
+    assert_int_equal(t_count(wire.heard, "\r\nCookie: session=s1\r\n"), 4); /* no login has one */
 }
 
 TEST(test_the_ledger_has_each_twice)
