@@ -162,31 +162,27 @@ TEST(what_is_no_result_is_refused)
     assert_false(document_read(folder, &document, &error));
     assert_non_null(strstr(error.text, "results.json: No such file"));
     snprintf(path, sizeof path, "%s/results.json", folder);
-    static const char *const texts[] = {
-        "{",
-        "[]",
-        "{\"runs\": 3}",
-        "{\"runs\": []}",
-        "{\"runs\": [3]}",
-        "{\"runs\": [{\"strategy\": \"\"}]}",
-        "{\"runs\": [{\"strategy\": \"a\", \"latency_us\": {\"steps\": \"x\"}}]}",
-        "{\"runs\": [{\"strategy\": \"a\", \"open_loop\": {\"timeline\": 3}}]}",
-        "{\"runs\": [{\"strategy\": \"a\", \"latency_us\": {\"p99\": [1e308]}}]}",
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"{", "line 1"},
+        {"[]", "no runs"},
+        {"{\"runs\": 3}", "no runs"},
+        {"{\"runs\": []}", "no runs"},
+        {"{\"runs\": [3]}", "runs[0] has no strategy"},
+        {"{\"runs\": [{\"strategy\": \"\"}]}", "runs[0] has no strategy"},
+        {"{\"runs\": [{\"strategy\": \"a\", \"latency_us\": {\"steps\": \"x\"}}]}",
+         "runs[0]: its latencies (steps) cannot be read"},
+        {"{\"runs\": [{\"strategy\": \"a\", \"open_loop\": {\"timeline\": 3}}]}",
+         "runs[0]: its timeline cannot be read"},
+        {"{\"runs\": [{\"strategy\": \"a\", \"latency_us\": {\"p99\": [1e308]}}]}",
+         "runs[0] has a figure beyond 10^15"},
     };
-    static const char *const says[] = {"line 1",
-                                       "no runs",
-                                       "no runs",
-                                       "no runs",
-                                       "runs[0] has no strategy",
-                                       "runs[0] has no strategy",
-                                       "runs[0]: its latencies (steps) cannot be read",
-                                       "runs[0]: its timeline cannot be read",
-                                       "runs[0] has a figure beyond 10^15"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        t_write(path, texts[i]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        t_write(path, cases[i].text);
         assert_false(document_read(folder, &document, &error));
-        if (!strstr(error.text, says[i]))
-            fail_msg("%s: %s", texts[i], error.text);
+        if (!strstr(error.text, cases[i].says))
+            fail_msg("%s: %s", cases[i].text, error.text);
     }
     unlink(path);
 }

@@ -201,27 +201,20 @@ TEST(a_promise_says_when_it_holds)
 {
     static const struct {
         struct promise promise;
-        const char *words;
+        const char *words, *kept;
     } cases[] = {
-        {{false, false, false, false}, "never"},
-        {{true, false, false, false}, "one instance"},
-        {{true, false, true, true}, "one instance"},
-        {{true, true, false, false}, "no stall/failover"},
-        {{true, true, true, false}, "no failover"},
-        {{true, true, false, true}, "no stall"},
-        {{true, true, true, true}, "anything happens"},
+        {{false, false, false, false}, "never", "kept, one instance"},
+        {{true, false, false, false}, "one instance", "kept, one instance"},
+        {{true, false, true, true}, "one instance", "kept, one instance"},
+        {{true, true, false, false}, "no stall/failover", "kept, not when paused"},
+        {{true, true, true, false}, "no failover", "kept, no failover"},
+        {{true, true, false, true}, "no stall", "kept, not when paused"},
+        {{true, true, true, true}, "anything happens", "kept"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_string_equal(promise_right_if(&cases[i].promise), cases[i].words);
-    static const char *const kept[] = {"kept, one instance",
-                                       "kept, one instance",
-                                       "kept, one instance",
-                                       "kept, not when paused",
-                                       "kept, no failover",
-                                       "kept, not when paused",
-                                       "kept"};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_string_equal(verdict_in_words(VERDICT_KEPT, &cases[i].promise), kept[i]);
+        assert_string_equal(verdict_in_words(VERDICT_KEPT, &cases[i].promise), cases[i].kept);
+    }
 }
 
 /* The longest name that the usual strategies have, the longest verdict, and figures as large as two
