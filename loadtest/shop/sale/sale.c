@@ -54,14 +54,10 @@ static const char *order_pointer(const struct target *target)
     return found;
 }
 
-struct shop_terms sale_terms(const struct target *target)
-{
-    return (struct shop_terms){.claims = target->claims, .order_pointer = order_pointer(target)};
-}
-
 bool sale_judge(const struct target *target, struct sale *sale, struct error *error)
 {
-    const struct shop_terms terms = sale_terms(target);
+    const struct shop_terms terms = {.claims = target->claims,
+                                     .order_pointer = order_pointer(target)};
     struct shop_judgement *judgement = &sale->judgement;
     const struct ledger_load *sent = &sale->ledger.load;
     if (!claims_judge(&terms, &sale->ledger, judgement, error))

@@ -30,9 +30,6 @@ void sale_fini(struct sale *sale);
 bool sale_judge_again(const char *path, struct sale_plan *plan, struct sale *out,
                       struct error *error);
 
-/* What a target asks of its sale. */
-struct shop_terms sale_terms(const struct target *target);
-
 /* Judges the ledger. Of a load that was late itself the claims stand, and what is
  * broken is; its times are not the shop's, so there is no other verdict. */
 bool sale_judge(const struct target *target, struct sale *sale, struct error *error);

@@ -11,8 +11,9 @@ struct hand_shop shop;
 int hand_shop_begin(void **state)
 {
     (void)state;
-    shop = (struct hand_shop){.ledger = {.shop = strdup("ours"), .books = {.has_orders = true}}};
-    assert_true(ledger_add_product(&shop.ledger, &(struct ledger_product){.id = 7}));
+    shop =
+        (struct hand_shop){.sale.ledger = {.shop = strdup("ours"), .books = {.has_orders = true}}};
+    assert_true(ledger_add_product(&shop.sale.ledger, &(struct ledger_product){.id = 7}));
     hand_shop_sells(2, 1);
     for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
         shop.target.claims[i] = true;
@@ -22,14 +23,14 @@ int hand_shop_begin(void **state)
 int hand_shop_end(void **state)
 {
     (void)state;
-    ledger_fini(&shop.ledger);
+    sale_fini(&shop.sale);
     return 0;
 }
 
 void hand_shop_sells(int64_t stock, int64_t limit)
 {
-    shop.target.stock = shop.ledger.products[0].stock = stock;
-    shop.target.limit = shop.ledger.products[0].limit = limit;
+    shop.target.stock = shop.sale.ledger.products[0].stock = stock;
+    shop.target.limit = shop.sale.ledger.products[0].limit = limit;
 }
 
 static char *copy_text(const char *text)
@@ -42,7 +43,7 @@ static char *copy_text(const char *text)
 static struct ledger_op *add(const char *user, const char *key, enum shop_meaning meaning,
                              const char *order)
 {
-    int64_t number = (int64_t)shop.ledger.ops_count + 1;
+    int64_t number = (int64_t)shop.sale.ledger.ops_count + 1;
     struct ledger_op op = {.number = number,
                            .kind = LEDGER_BUY,
                            .user = copy_text(user),
@@ -51,7 +52,7 @@ static struct ledger_op *add(const char *user, const char *key, enum shop_meanin
                            .key = copy_text(key),
                            .order = copy_text(order)};
     ledger_op_means(&op, meaning);
-    struct ledger_op *one = ledger_add_op(&shop.ledger, &op);
+    struct ledger_op *one = ledger_add_op(&shop.sale.ledger, &op);
     assert_non_null(one);
     return one;
 }
@@ -59,16 +60,16 @@ static struct ledger_op *add(const char *user, const char *key, enum shop_meanin
 struct ledger_op *hand_shop_told(const char *user, enum shop_meaning meaning, const char *order)
 {
     char key[64];
-    snprintf(key, sizeof key, "%s-%zu", user, shop.ledger.ops_count);
+    snprintf(key, sizeof key, "%s-%zu", user, shop.sale.ledger.ops_count);
     return add(user, key, meaning, order);
 }
 
 struct ledger_op *hand_shop_repeat(const char *user, enum shop_meaning meaning, const char *order)
 {
     const char *key = NULL;
-    for (size_t i = 0; i < shop.ledger.ops_count; i++) {
-        if (strcmp(shop.ledger.ops[i].user, user) == 0)
-            key = shop.ledger.ops[i].key;
+    for (size_t i = 0; i < shop.sale.ledger.ops_count; i++) {
+        if (strcmp(shop.sale.ledger.ops[i].user, user) == 0)
+            key = shop.sale.ledger.ops[i].key;
     }
     assert_non_null(key);
     struct ledger_op *one = add(user, key, meaning, order);
@@ -78,7 +79,7 @@ struct ledger_op *hand_shop_repeat(const char *user, enum shop_meaning meaning, 
 
 void hand_shop_row(const char *id, const char *user, int64_t units)
 {
-    struct row_order *row = rows_add_order(&shop.ledger.books);
+    struct row_order *row = rows_add_order(&shop.sale.ledger.books);
     assert_non_null(row);
     row->id = copy_text(id);
     row->user = copy_text(user);
@@ -87,6 +88,6 @@ void hand_shop_row(const char *id, const char *user, int64_t units)
 
 void hand_shop_left(int64_t left)
 {
-    shop.ledger.books.has_left = true;
-    shop.ledger.books.left = left;
+    shop.sale.ledger.books.has_left = true;
+    shop.sale.ledger.books.left = left;
 }

@@ -1,4 +1,4 @@
-/* A shop's ledger by hand: a line a purchase, a line an order. */
+/* A shop's sale by hand: a line a purchase, a line an order. */
 #ifndef SECKILL_TESTS_HARNESS_SHOP_HAND_SHOP_H
 #define SECKILL_TESTS_HARNESS_SHOP_HAND_SHOP_H
 
@@ -6,7 +6,7 @@
 
 struct hand_shop {
     struct target target; /* its texts are borrowed: no target_fini */
-    struct ledger ledger;
+    struct sale sale;
 };
 
 extern struct hand_shop shop; /* the running test's */

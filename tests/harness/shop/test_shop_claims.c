@@ -193,8 +193,8 @@ static void unask(const char *claim)
 
 static void at_once(void)
 {
-    for (size_t i = 0; i < shop.ledger.ops_count; i++)
-        shop.ledger.ops[i].start_us = 1;
+    for (size_t i = 0; i < shop.sale.ledger.ops_count; i++)
+        shop.sale.ledger.ops[i].start_us = 1;
 }
 
 static void happen(const char *text)
@@ -218,7 +218,7 @@ static void happen(const char *text)
     else if (strcmp(verb, "limit") == 0)
         hand_shop_sells(shop.target.stock, strtoll(one, NULL, 10));
     else if (strcmp(verb, "no") == 0)
-        shop.ledger.books.has_orders = false;
+        shop.sale.ledger.books.has_orders = false;
     else if (strcmp(verb, "meanwhile") == 0)
         at_once();
     else if (strcmp(verb, "pointer") == 0) {
@@ -256,13 +256,12 @@ static void expect_claim(const struct shop_judgement *judged, enum finding_kind 
 
 static void see(const struct look *look)
 {
-    struct shop_judgement judged;
+    const struct shop_judgement *judged = &shop.sale.judgement;
     struct error error;
     size_t seen = 0;
-    const struct shop_terms terms = sale_terms(&shop.target);
-    assert_true(claims_judge(&terms, &shop.ledger, &judged, &error));
+    assert_true(sale_judge(&shop.target, &shop.sale, &error));
     if (strcmp(look->at, "verdict") == 0) {
-        expect_verdict(&judged, look);
+        expect_verdict(judged, look);
         return;
     }
     for (enum finding_kind i = 0; i < FINDING_KIND_COUNT; i++) {
@@ -272,7 +271,7 @@ static void see(const struct look *look)
                         (strcmp(look->at, "others") == 0 && i != FINDING_DUPLICATE) ||
                         strcmp(look->at, claim_name(i)) == 0;
         if (is_meant)
-            expect_claim(&judged, i, look);
+            expect_claim(judged, i, look);
         seen += is_meant;
     }
     assert_true(seen > 0);

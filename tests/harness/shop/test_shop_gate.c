@@ -6,15 +6,13 @@
 
 #include <string.h>
 
-static struct sale sale;
 static struct measured measured;
 
 static void measure(void)
 {
-    sale = (struct sale){.ledger = shop.ledger};
-    sale.ledger.load.began_us = 1000000;
-    sale.ledger.load.ended_us = 3000000;
-    sale_measure(&shop.target, &sale, &measured);
+    shop.sale.ledger.load.began_us = 1000000;
+    shop.sale.ledger.load.ended_us = 3000000;
+    sale_measure(&shop.target, &shop.sale, &measured);
 }
 
 static void counts(enum threshold_measure measure, int wanted)
@@ -80,16 +78,6 @@ TEST(what_is_missing_is_what_the_audit_lacks)
     assert_null(missing[THRESHOLD_COMMITTED]);
 }
 
-static void judge(void)
-{
-    struct error error;
-    measure();
-    const struct shop_terms terms = sale_terms(&shop.target);
-    if (!claims_judge(&terms, &sale.ledger, &sale.judgement, &error))
-        fail_msg("%s", error.text);
-    shop.ledger.books = sale.ledger.books; /* which has its product now */
-}
-
 static struct junit junit;
 
 static const struct junit_case *find_case(const char *name)
@@ -113,10 +101,9 @@ static void has_outcome(const char *name, enum junit_outcome outcome, const char
 static void make_cases(void)
 {
     struct error error;
-    judge();
-    if (!junit_open(&junit, "/dev/null", &error))
+    if (!sale_judge(&shop.target, &shop.sale, &error) || !junit_open(&junit, "/dev/null", &error))
         fail_msg("%s", error.text);
-    sale_add_cases(&junit, &shop.target, &sale);
+    sale_add_cases(&junit, &shop.target, &shop.sale);
 }
 
 static void throw_away(void)

@@ -167,19 +167,6 @@ TEST(what_is_not_as_it_ought_to_be_is_broken)
     }
 }
 
-/* What the target does not ask for is not judged, and what it asks for is judged by the ledger. */
-TEST(the_claims_are_the_targets)
-{
-    const struct edit oversold = {"\"bob\",1]", "\"bob\",2]"};
-    struct target target = target_of();
-    put_edited(&oversold, 1);
-    for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
-        target.claims[i] = i == FINDING_ABSENT;
-    assert_true(judge(&target));
-    assert_int_equal(sale.judgement.claims[FINDING_OVERSOLD].result, CLAIM_NOT_ASKED);
-    assert_int_equal(sale.judgement.claims[FINDING_ABSENT].result, CLAIM_KEPT);
-}
-
 static void is_refused(const struct target *target, const char *why)
 {
     char text[600];
