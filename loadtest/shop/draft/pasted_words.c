@@ -1,5 +1,5 @@
-/* A shell's words: see pasted.h. */
-#include "loadtest/shop/draft/pasted.h"
+/* A shell's words: see draft_parts.h. */
+#include "loadtest/shop/draft/draft_parts.h"
 
 #include <errno.h>
 #include <stdio.h>
