@@ -66,9 +66,6 @@ static bool set_fields(const struct sender *sender, struct visit_fields *fields)
     const struct shop_users *users = sender->users;
     snprintf(product, sizeof product, "%" PRId64, sender->plan->target->product);
     bool good = visit_fields_set(fields, "product", product) && set_key(fields);
-    if (!users->text)
-        return good &&
-               visit_fields_set(fields, "user", users_value(users, sender->begun, "user", number));
     for (size_t i = 0; good && i < users->columns; i++)
         good = visit_fields_set(fields, users->names[i],
                                 users_value(users, sender->begun, users->names[i], number));

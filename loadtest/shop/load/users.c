@@ -138,6 +138,7 @@ bool users_open(struct shop_users *out, const struct target *target, const char 
     *out = (struct shop_users){.from = target->user_from};
     if (!target->users_csv && !target->users_command) {
         out->count = target->user_to - target->user_from + 1;
+        out->names[out->columns++] = "user";
         return true;
     }
     out->text = target->users_csv ? read_file(target->users_csv, error)

@@ -15,7 +15,7 @@ struct shop_users {
     char *text;    /* owned; the file, cut into its cells; NULL: a range */
     char **cells;  /* owned; count × columns */
     size_t columns;
-    const char *names[USERS_COLUMNS_MAX]; /* borrowed from text */
+    const char *names[USERS_COLUMNS_MAX]; /* borrowed from text; of a range "user" */
 };
 
 /* `log`: where the command's stderr is added. */

@@ -11,22 +11,13 @@ bool visit_fields_set(struct visit_fields *fields, const char *name, const char 
     size_t at = 0;
     while (at < fields->count && strcmp(fields->names[at], name) != 0)
         at++;
-    if (at == VISIT_FIELDS_MAX)
-        return false;
-    char *kept = strdup(value);
-    if (at == fields->count) {
-        fields->names[at] = kept ? strdup(name) : NULL;
-        fields->values[at] = NULL;
-        if (!fields->names[at]) {
-            free(kept);
-            return false;
-        }
-        fields->count++;
-    }
+    char *kept = at < VISIT_FIELDS_MAX ? strdup(value) : NULL;
     if (!kept)
         return false;
     free(fields->values[at]);
+    fields->names[at] = name;
     fields->values[at] = kept;
+    fields->count += at == fields->count;
     return true;
 }
 
@@ -41,13 +32,10 @@ bool visit_fields_copy(struct visit_fields *to, const struct visit_fields *from)
 
 void visit_fields_drop(struct visit_fields *fields)
 {
-    for (size_t i = 0; i < fields->count; i++) {
-        free(fields->names[i]);
+    for (size_t i = 0; i < fields->count; i++)
         free(fields->values[i]);
-    }
-    fields->count = 0;
     curl_slist_free_all(fields->cookies);
-    fields->cookies = NULL;
+    *fields = (struct visit_fields){.count = 0};
 }
 
 static bool prepare(struct visit *visit, const struct shop_request *request, enum visit_state state,

@@ -15,7 +15,8 @@ enum { VISIT_FIELDS_MAX = 64 };
 
 /* The fields that texts may name, with what they have for this user. */
 struct visit_fields {
-    char *names[VISIT_FIELDS_MAX], *values[VISIT_FIELDS_MAX]; /* owned */
+    const char *names[VISIT_FIELDS_MAX]; /* borrowed: the target's, its users' */
+    char *values[VISIT_FIELDS_MAX];      /* owned; NULL behind the last */
     size_t count;
     struct curl_slist *cookies; /* owned; of a repeat: what the first had by then */
 };
