@@ -68,39 +68,20 @@ struct ledger_op *ledger_add_op(struct ledger *ledger, const struct ledger_op *o
     return &items[ledger->ops_count++];
 }
 
-static int op_by_number(const void *key, const void *item)
-{
-    int64_t number = *(const int64_t *)key;
-    int64_t other = ((const struct ledger_op *)item)->number;
-    return (number > other) - (number < other);
-}
-
 struct ledger_op *ledger_find_op(const struct ledger *ledger, int64_t number)
 {
-    return ledger->ops_count
-               ? bsearch(&number, ledger->ops, ledger->ops_count, sizeof *ledger->ops, op_by_number)
-               : NULL;
-}
-
-static int by_id(const void *a, const void *b)
-{
-    int64_t left = ((const struct ledger_product *)a)->id;
-    int64_t right = ((const struct ledger_product *)b)->id;
-    return (left > right) - (left < right);
+    return rows_find(ledger->ops, ledger->ops_count, sizeof *ledger->ops, number);
 }
 
 const struct ledger_product *ledger_find_product(const struct ledger *ledger, int64_t id)
 {
-    struct ledger_product wanted = {.id = id};
-    return ledger->products_count ? bsearch(&wanted, ledger->products, ledger->products_count,
-                                            sizeof *ledger->products, by_id)
-                                  : NULL;
+    return rows_find(ledger->products, ledger->products_count, sizeof *ledger->products, id);
 }
 
 bool ledger_sort_products(struct ledger *ledger, struct error *error)
 {
     if (ledger->products_count > 1)
-        qsort(ledger->products, ledger->products_count, sizeof *ledger->products, by_id);
+        qsort(ledger->products, ledger->products_count, sizeof *ledger->products, rows_compare);
     for (size_t i = 1; i < ledger->products_count; i++) {
         if (ledger->products[i].id == ledger->products[i - 1].id)
             return error_fail(error, "product %lld is put on sale twice",

@@ -21,7 +21,7 @@ enum { LEDGER_CODE_SIZE = 32, LEDGER_NAME_SIZE = 32, LEDGER_ID_SIZE = 37, LEDGER
 #define LEDGER_NEVER INT64_MAX
 
 struct ledger_op {
-    int64_t number; /* its name in the file; they rise */
+    int64_t number; /* its name in the file; they rise. The first member: rows_find */
     enum ledger_kind kind;
     int64_t due_us;           /* when its user meant to buy; 0: not told */
     int64_t start_us, end_us; /* LEDGER_NEVER: not answered */
@@ -56,9 +56,9 @@ struct ledger_asked {
 
 /* A product as it was put on sale before the first operation. */
 struct ledger_product {
-    int64_t id, stock;
-    int64_t limit; /* units a user may have; 0: any */
-    int64_t epoch; /* of its sale; 0: not known */
+    int64_t id, stock; /* the id first: rows_find */
+    int64_t limit;     /* units a user may have; 0: any */
+    int64_t epoch;     /* of its sale; 0: not known */
 };
 
 /* How a shop's load was made and what it came to: told, and asked for by no claim. */

@@ -39,16 +39,18 @@ void rows_fini(struct rows *rows)
     *rows = (struct rows){0};
 }
 
-static int product_by_id(const void *key, const void *item)
+int rows_compare(const void *a, const void *b)
 {
-    int64_t id = *(const int64_t *)key;
-    int64_t other = ((const struct row_product *)item)->id;
-    return (id > other) - (id < other);
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+void *rows_find(const void *items, size_t count, size_t item_bytes, int64_t number)
+{
+    return count ? bsearch(&number, items, count, item_bytes, rows_compare) : NULL;
 }
 
 const struct row_product *rows_find_product(const struct rows *rows, int64_t id)
 {
-    return rows->products_count ? bsearch(&id, rows->products, rows->products_count,
-                                          sizeof *rows->products, product_by_id)
-                                : NULL;
+    return rows_find(rows->products, rows->products_count, sizeof *rows->products, id);
 }

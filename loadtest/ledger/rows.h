@@ -20,7 +20,7 @@
 #define ROWS_LEFT_MAX  INT64_C(1000000000000)
 
 struct row_product {
-    int64_t id, epoch;
+    int64_t id, epoch;      /* the id first: rows_find */
     int64_t initial, stock; /* its buckets are in it */
     int64_t limit;          /* 0: none */
 };
@@ -72,6 +72,11 @@ struct row_order *rows_add_order(struct rows *rows);
 
 /* NULL: there is none. */
 const struct row_product *rows_find_product(const struct rows *rows, int64_t id);
+
+/* Of items that begin with their number, an int64_t: by it, as qsort takes it; and the one that has
+ * it, of a list in their order, or NULL. */
+int rows_compare(const void *a, const void *b);
+void *rows_find(const void *items, size_t count, size_t item_bytes, int64_t number);
 
 /* Room for one more of `items`, of which there are `count` in `*size`. NULL: no memory; the old
  * list stays as it is. */
