@@ -96,6 +96,8 @@ struct target {
 
 /* Whether a text of the request names the field. */
 bool shop_request_names(const struct shop_request *request, const char *name);
+/* The value of a header, in whatever letters its name is; NULL: the request has none. */
+const char *shop_request_header(const struct shop_request *request, const char *name);
 bool shop_query_is_given(const struct shop_query *query);
 
 /* False: `error` says file, line, field, what is wrong and what would be right: "FILE:12:

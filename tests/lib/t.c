@@ -140,6 +140,14 @@ int t_reserve_port(int *port)
     return fd;
 }
 
+int t_listen(int *port)
+{
+    int fd = t_reserve_port(port);
+
+    assert_int_equal(listen(fd, 128), 0);
+    return fd;
+}
+
 int t_free_port(void)
 {
     int port;

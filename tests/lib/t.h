@@ -82,6 +82,9 @@ int t_socket(int family);
 /* A port of 127.0.0.1 that is the test's alone while the socket is open: who sets SO_REUSEADDR may
  * listen on it, time and again. The caller closes it. */
 int t_reserve_port(int *port);
+/* A socket that listens on a free port of 127.0.0.1; the test fails when there is none. The caller
+ * closes it. */
+int t_listen(int *port);
 /* One that was free a moment ago: somebody else may take it first. */
 int t_free_port(void);
 

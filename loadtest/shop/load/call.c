@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static size_t take_answer(char *piece, size_t size, size_t count, void *context)
 {
@@ -118,15 +117,6 @@ static bool add_header(struct call *call, const char *name, const char *value)
     return longer != NULL;
 }
 
-static bool has_content_type(const struct shop_request *request)
-{
-    for (size_t i = 0; i < request->header_count; i++) {
-        if (strcasecmp(request->headers[i].name, "Content-Type") == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool fill_headers(struct call *call, const struct shop_request *request,
                          const struct fill_field *fields, size_t count)
 {
@@ -139,7 +129,8 @@ static bool fill_headers(struct call *call, const struct shop_request *request,
     }
     /* curl would wait for a "100 Continue", and call every body a form. */
     return add_header(call, "Expect:", NULL) &&
-           (has_content_type(request) || add_header(call, "Content-Type:", NULL)) &&
+           (shop_request_header(request, "Content-Type") ||
+            add_header(call, "Content-Type:", NULL)) &&
            (!request->body || !request->chunked ||
             add_header(call, "Transfer-Encoding", "chunked")) &&
            (!request->closes || add_header(call, "Connection", "close"));

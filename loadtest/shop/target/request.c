@@ -98,14 +98,6 @@ static bool is_token(const char *name)
                              "!#$%&'*+-.^_`|~")] == '\0';
 }
 
-static const char *find_header(const struct shop_request *request, const char *name)
-{
-    for (size_t i = 0; i < request->header_count; i++)
-        if (strcasecmp(request->headers[i].name, name) == 0)
-            return request->headers[i].value;
-    return NULL;
-}
-
 static bool check_header_name(const struct place *place, const struct shop_request *request)
 {
     const char *name = place->key;
@@ -115,7 +107,7 @@ static bool check_header_name(const struct place *place, const struct shop_reque
         return place_refuse(place, "it is made from the body: see \"chunked\"");
     if (strcasecmp(name, "Connection") == 0)
         return place_refuse(place, "it is made from \"keep_alive\"");
-    if (find_header(request, name))
+    if (shop_request_header(request, name))
         return place_refuse(place, "this header stands twice, in other letters");
     return true;
 }
@@ -159,7 +151,7 @@ bool reading_body(const struct place *place, void *into)
     static standing *const standings[] = {
         [FILL_JSON] = standing_json, [FILL_FORM] = standing_form, [FILL_PLAIN] = standing_text};
     struct shop_request *request = into;
-    const char *type = find_header(request, "Content-Type");
+    const char *type = shop_request_header(request, "Content-Type");
 
     if (place->kind != PLACE_TEXT)
         return place_refuse(place,
@@ -300,4 +292,12 @@ bool shop_request_names(const struct shop_request *request, const char *name)
     for (size_t i = 0; i < request->header_count; i++)
         names = names || text_names(request->headers[i].value, name);
     return names;
+}
+
+const char *shop_request_header(const struct shop_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->header_count; i++)
+        if (strcasecmp(request->headers[i].name, name) == 0)
+            return request->headers[i].value;
+    return NULL;
 }

@@ -303,17 +303,13 @@ TEST(what_makes_no_sense_is_refused)
 
 static int set_up(void **state)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof at;
     char text[32];
     struct error error;
+    int port = 0;
 
     (void)state;
-    listener = t_socket(AF_INET);
-    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
-    assert_int_equal(listen(listener, 8), 0);
-    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);
-    snprintf(text, sizeof text, "127.0.0.1:%d", ntohs(at.sin_port));
+    listener = t_listen(&port);
+    snprintf(text, sizeof text, "127.0.0.1:%d", port);
     relay = relay_start(RELAY_BYTES, "127.0.0.1:0", text, &error);
     if (!relay)
         fail_msg("%s", error.text);

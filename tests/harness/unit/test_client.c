@@ -8,22 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
-static int listen_here(struct client_target *target)
-{
-    int listener = t_socket(AF_INET);
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t size = sizeof at;
-    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
-    assert_int_equal(listen(listener, 4), 0);
-    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &size), 0);
-    *target = (struct client_target){.address_length = sizeof at};
-    *(struct sockaddr_in *)(void *)&target->address = at;
-    return listener;
-}
-
 /* A child that holds every descriptor, as one does between fork and exec. */
 static pid_t hold_everything(void)
 {
@@ -42,8 +26,11 @@ TEST(a_closed_one_is_silent_though_a_child_holds_it)
     struct client client;
     struct epoll_event event;
     struct error error;
+    char url[64];
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    int listener = listen_here(&target);
+    int port = 0, listener = t_listen(&port);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", port);
+    assert_true(client_resolve(&target, url, &error));
     client_init(&client, &target);
     assert_true(client_open(&client, epoll_fd, &error));
     int server = accept(listener, NULL, NULL);

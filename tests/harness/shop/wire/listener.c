@@ -3,8 +3,6 @@
 
 #include "lib/t.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,18 +98,12 @@ static void *listen_on(void *context)
 
 struct listener *listener_start(enum listener_way way, const char *answer)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
     struct listener *listener = calloc(1, sizeof *listener);
     assert_non_null(listener);
     listener->way = way;
     listener->answer = answer;
     listener->connection = -1;
-    listener->fd = t_socket(AF_INET);
-    assert_int_equal(bind(listener->fd, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(getsockname(listener->fd, (struct sockaddr *)&address, &size), 0);
-    assert_int_equal(listen(listener->fd, 128), 0);
-    listener->port = ntohs(address.sin_port);
+    listener->fd = t_listen(&listener->port);
     assert_int_equal(pthread_mutex_init(&listener->mutex, NULL), 0);
     assert_int_equal(pthread_create(&listener->thread, NULL, listen_on, listener), 0);
     return listener;

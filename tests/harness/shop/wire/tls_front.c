@@ -5,28 +5,13 @@
 #include "lib/t.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static pid_t front;
-
-static int listen_somewhere(int *port)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t length = sizeof at;
-    int fd = t_socket(AF_INET);
-
-    assert_int_equal(bind(fd, (const struct sockaddr *)&at, length), 0);
-    assert_int_equal(listen(fd, 128), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
-    *port = ntohs(at.sin_port);
-    return fd;
-}
 
 /* A connection to the server for each request: HAProxy keeps none that the server may have closed
  * by then. */
@@ -62,7 +47,7 @@ static _Noreturn void become_front(const char *settings, int fd)
 int tls_front_start(const char *folder, const char *server)
 {
     char settings[256];
-    int port = 0, fd = listen_somewhere(&port);
+    int port = 0, fd = t_listen(&port);
 
     snprintf(settings, sizeof settings, "%s/front.cfg", folder);
     write_settings(settings, folder, server, fd);
