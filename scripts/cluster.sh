@@ -95,6 +95,7 @@ launch() { # NODE PROGRAM NICE COMMAND...
     exec setsid nice -n "$3" nsenter --net="/run/netns/$(namespace "$1")" sh -c 'echo $0 2>/dev/null >/proc/self/autogroup; exec "$@"' "$3" \
       setpriv --reuid postgres --regid postgres --init-groups --reset-env -- "${@:4}"
   ) &
+  disown   # its end is no news
 }
 
 start_etcd() { # NODE
@@ -232,7 +233,7 @@ up() {
   home=$(mktemp -d /var/tmp/seckill-cluster.XXXXXX)
   chmod 755 "$home"
   echo "$home $name $net $mode $with" >"$dir/state"
-  trap 'down' EXIT
+  trap 'keep=1; down' EXIT
   trap 'exit 130' INT TERM HUP
   lay_network
   for node in "${nodes[@]}"; do
@@ -253,11 +254,8 @@ up() {
   query postgres 'CREATE ROLE seckill LOGIN; CREATE ROLE shop LOGIN'
   query postgres 'CREATE DATABASE seckill OWNER seckill'
   query postgres 'GRANT pg_checkpoint, pg_monitor TO seckill; GRANT pg_monitor TO shop'
-  for node in "${nodes[@]}"; do   # one after the other, or RabbitMQ's find nobody to join
-    for other in $with; do "start_$other" "$node"; done
-    [[ " $with " != *" rabbitmq "* ]] || wait_until 120 "no RabbitMQ on $node" answers_rabbitmq "$node"
-  done
   for other in $with; do
+    for node in "${nodes[@]}"; do "start_$other" "$node"; done
     for node in "${nodes[@]}"; do wait_until 120 "no $other on $node" "answers_$other" "$node"; done
   done
   wait_until 120 "no standby" has_standby
@@ -277,7 +275,8 @@ down() {
   done
   ip link del "$name" 2>/dev/null || true
   rm -rf "$home"
-  rm -f "$dir"/state "$dir"/n?.*.log "$dir"/lock
+  [ -n "${keep:-}" ] || rm -f "$dir"/n?.*.log   # of a start that failed they say why
+  rm -f "$dir"/state "$dir"/lock
   rmdir "$dir" 2>/dev/null || true
 }
 

@@ -18,7 +18,7 @@ begins_with() ( # TEXT NODE PORT WORDS: what it answers to these words
   [ "$(timeout 2 head -c ${#1} <&3 | tr '\0' ' ')" = "$1" ]
 ) 2>/dev/null
 
-# --- RabbitMQ: the second and third node join the first ---
+# --- RabbitMQ: started together, they find each other ---
 
 write_rabbitmq() { # NODE
   local node folder=$home/$1/rabbitmq
