@@ -7,7 +7,7 @@
 #   cluster.sh [--dir DIR] down              stop all of it and leave nothing
 #   cluster.sh [--dir DIR] status            what Patroni says of its members
 #   cluster.sh [--dir DIR] env               lines for eval: SECKILL_DATABASE, all hosts; SECKILL_POOLED_DATABASE, the
-#                                            same through a PgBouncer on each (1.21 and later: Debian 13); of LIST
+#                                            primary behind a PgBouncer (1.21 and later: Debian 13); of LIST
 #   cluster.sh [--dir DIR] primary           the name of the node that takes writes
 #   cluster.sh [--dir DIR] kill NODE         every process of it, as a machine that loses its power
 #   cluster.sh [--dir DIR] freeze NODE       every process of it stands still; thawed, it knows of nothing
@@ -72,7 +72,7 @@ lay_network() {
   ip link add "$name" type bridge
   ip addr add "$net.1/24" dev "$name"
   ip link set "$name" up
-  for node in "${nodes[@]}"; do
+  for node in n0 "${nodes[@]}"; do
     peer=$(namespace "$node")
     ip netns add "$peer"
     ip link add "$peer" type veth peer name eth0 netns "$peer"
@@ -150,35 +150,34 @@ YML
 # Its postmaster is a daemon: under tini somebody takes note of its end also where process 1 does not, as in a container.
 start_patroni() { launch "$1" patroni -5 tini -s -- patroni "$home/$1/patroni.yml"; } # NODE
 
-# Named statements are kept apart from that version on.
-has_pooler() { dpkg --compare-versions "$(dpkg-query -W -f '${Version}' pgbouncer 2>/dev/null)" ge 1.21; }
-
-write_pooler() { # NODE
-  cat >"$home/$1/pgbouncer.ini" <<INI
-[databases]
-* = host=$(address "$1") port=5432
-[pgbouncer]
-listen_addr = $(address "$1")
-listen_port = 6432
-unix_socket_dir =
-auth_type = trust
-auth_file = $home/$1/users
-pool_mode = transaction
-max_prepared_statements = 200
-default_pool_size = 30
-server_login_retry = 1
-INI
-  printf '"seckill" ""\n' >"$home/$1/users"
-}
-
-start_pooler() { launch "$1" pgbouncer 0 /usr/sbin/pgbouncer "$home/$1/pgbouncer.ini"; } # NODE
-
 start_node() { # NODE
   local other
   start_etcd "$1"
   if has_postgres "$1"; then start_patroni "$1"; fi
-  if [ -f "$home/$1/pgbouncer.ini" ]; then start_pooler "$1"; fi
   for other in $with; do "start_$other" "$1"; done
+}
+
+# Beside the nodes, in a namespace of its own (n0): a PgBouncer, whose way to the primary is an HAProxy that asks Patroni.
+# It keeps named statements apart from that version on.
+has_pooler() { dpkg --compare-versions "$(dpkg-query -W -f '${Version}' pgbouncer 2>/dev/null)" ge 1.21; }
+
+start_pooler() {
+  local node here folder=$home/n0
+  here=$(address n0)
+  mkdir "$folder"
+  {
+    printf '%s\n' defaults 'mode tcp' 'timeout connect 2s' 'timeout client 1h' 'timeout server 1h' 'timeout check 2s' \
+      'listen primary' "bind $here:5000" 'option httpchk OPTIONS /primary' 'http-check expect status 200' \
+      'default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions'
+    for node in $(members); do echo "server $node $(address "$node"):5432 check port 8008"; done
+  } >"$folder/haproxy.cfg"
+  printf '%s\n' '[databases]' "* = host=$here port=5000" '[pgbouncer]' "listen_addr = $here" 'listen_port = 6432' \
+    'unix_socket_dir =' 'auth_type = trust' "auth_file = $folder/users" 'pool_mode = transaction' \
+    'max_prepared_statements = 200' 'default_pool_size = 30' 'server_login_retry = 1' >"$folder/pgbouncer.ini"
+  echo '"seckill" ""' >"$folder/users"
+  chown -R postgres:postgres "$folder"
+  launch n0 haproxy 0 /usr/sbin/haproxy -f "$folder/haproxy.cfg" -db
+  launch n0 pgbouncer 0 /usr/sbin/pgbouncer "$folder/pgbouncer.ini"
 }
 
 # --- what Patroni says ---
@@ -239,7 +238,6 @@ up() {
   for node in "${nodes[@]}"; do
     mkdir -p "$home/$node/postgres" "$home/$node/etcd"
     if has_postgres "$node"; then write_patroni "$node"; fi
-    if has_postgres "$node" && has_pooler; then write_pooler "$node"; fi
     for other in $with; do "write_$other" "$node"; done
     chown -R postgres:postgres "$home/$node"
     chmod 700 "$home/$node" "$home/$node/"{postgres,etcd}
@@ -247,10 +245,8 @@ up() {
   done
   start_patroni n1
   wait_until 90 "n1 has not become the primary" takes_writes n1
-  for node in $(members); do
-    [ "$node" = n1 ] || start_patroni "$node"
-    if has_pooler; then start_pooler "$node"; fi
-  done
+  for node in $(members); do [ "$node" = n1 ] || start_patroni "$node"; done
+  if has_pooler; then start_pooler; fi
   query postgres 'CREATE ROLE seckill LOGIN; CREATE ROLE shop LOGIN'
   query postgres 'CREATE DATABASE seckill OWNER seckill'
   query postgres 'GRANT pg_checkpoint, pg_monitor TO seckill; GRANT pg_monitor TO shop'
@@ -267,7 +263,7 @@ down() {
   local node
   [ -f "$dir/state" ] || return 0
   read_state
-  for node in "${nodes[@]}"; do
+  for node in n0 "${nodes[@]}"; do
     [ -e "/run/netns/$(namespace "$node")" ] || continue
     signal "$node" KILL
     ip netns del "$(namespace "$node")"
@@ -333,7 +329,7 @@ print_env() {
   for node in $(members); do hosts+=,$(address "$node"); done
   printf 'export SECKILL_DATABASE=%q\n' "host=${hosts#,} port=5432 dbname=seckill user=seckill"
   for other in $with; do "env_$other"; done
-  ! has_pooler || printf 'export SECKILL_POOLED_DATABASE=%q\n' "host=${hosts#,} port=6432 dbname=seckill user=seckill"
+  ! has_pooler || printf 'export SECKILL_POOLED_DATABASE=%q\n' "host=$(address n0) port=6432 dbname=seckill user=seckill"
 }
 
 status() {

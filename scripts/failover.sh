@@ -3,15 +3,15 @@
 #
 #   failover.sh [--runs N] [--seed N] [--faults NAME,…] [--strategies NAME,…] [--mode strict|quorum] [--untimed] [--out DIR]
 #
-# Three servers outside of the nodes, one of which has rights on rows alone and one is behind a PgBouncer of each node
-# (Debian 13), sell by several strategies at once; RabbitMQ and the locks' Redis are on the nodes, too. The primary is
-# killed with all of its node (kill), stands still until it has been replaced and then wakes (freeze), has its link down
-# (cut), loses the other nodes while clients reach it (half), or hands over (switchover). Each run is a fault, healed,
-# and every ledger is judged on the primary that there is then: nothing may be lost, doubled or falsely sold out,
-# another node takes over within 45 s (a ttl of 20 s; where etcd's leader was on the node it elects another one first,
-# and the lock has its whole ttl again), and each product sells again within 5 s of a standby's being there, for which a
-# commit waits. The control is `half` with an asynchronous standby, which must lose orders that were answered 201: else
-# the fault has hit nobody.
+# Three servers outside of the nodes, one of which has rights on rows alone and one is behind a PgBouncer (Debian 13),
+# sell by several strategies at once; RabbitMQ and the locks' Redis are on the nodes, too. The primary is killed with
+# all of its node (kill), stands still until it has been replaced and then wakes (freeze), has its link down (cut),
+# loses the other nodes while clients reach it (half), or hands over (switchover). Each run is a fault, healed, and
+# every ledger is judged on the primary that there is then: nothing may be lost, doubled or falsely sold out, another
+# node takes over within 45 s (a ttl of 20 s; where etcd's leader was on the node it elects another one first, and the
+# lock has its whole ttl again), and each product sells again within 5 s of a standby's being there, for which a commit
+# waits. The control is `half` with an asynchronous standby, which must lose orders that were answered 201: else the
+# fault has hit nobody.
 #
 # Without options half, freeze and switchover once, with conditional and batch: four minutes. --untimed: how long anything
 # took is told and not judged, for a machine that is busy with something else. Exit status: 0 as it should be, 1 not, 2 it

@@ -25,7 +25,7 @@ component_packages=(librabbitmq-dev rabbitmq-server libmemcached-dev memcached:m
   libzookeeper-java default-jre-headless:java)
 # cluster.sh: nodes that elect a primary
 cluster_packages=(patroni:patroni python3-etcd etcd-server:etcd iproute2:ip tini:tini
-  pgbouncer:pgbouncer)
+  pgbouncer:pgbouncer haproxy:haproxy)
 # examples/: what its shops are written with and sell on. A MariaDB without its service. Where there is an npm, its Node
 # may be a stranger's, with which Debian's modules conflict: there examples/run.sh fetches them.
 java_packages=(default-jdk-headless:javac libpostgresql-jdbc-java libhikaricp-java libspring-jdbc-java libspring-aop-java
