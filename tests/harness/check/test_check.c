@@ -9,9 +9,8 @@
 
 static const struct exact_limits limits = {.ops = 200, .budget = 200000};
 
-static void a_clean_one_passes(void **state)
+TEST(a_clean_one_passes)
 {
-    (void)state;
     begin_clean();
     is_clean();
     assert_int_equal(hand.result.confirmed, 3);
@@ -19,9 +18,8 @@ static void a_clean_one_passes(void **state)
     assert_int_equal(hand.result.exact[EXACT_NOT_TRIED], 1); /* it has a 202 */
 }
 
-static void nothing_sold_is_no_pass(void **state)
+TEST(nothing_sold_is_no_pass)
 {
-    (void)state;
     begin(0);
     refuse(1, "k", 10, 20);
     run();
@@ -29,9 +27,8 @@ static void nothing_sold_is_no_pass(void **state)
     assert_int_equal(hand.result.sold_out, 1);
 }
 
-static void another_sale_is_not_judged(void **state)
+TEST(another_sale_is_not_judged)
 {
-    (void)state;
     begin_clean();
     hand.product.epoch = 10;
     assert_false(check_run(&hand.result, &hand.ledger, &hand.rows, &limits, &hand.error));
@@ -50,9 +47,8 @@ static void says(enum finding_kind kind, const char *wanted)
     assert_string_equal(said, wanted);
 }
 
-static void conservation(void **state)
+TEST(conservation)
 {
-    (void)state;
     begin_clean();
     hand.product.stock += 3;
     finds(FINDING_CONSERVATION, 1, 3);
@@ -63,9 +59,8 @@ static void conservation(void **state)
 }
 
 /* 20 buyers, one unit. The stock's row was written by each, as a lost update leaves it. */
-static void oversold(void **state)
+TEST(oversold)
 {
-    (void)state;
     begin(1);
     for (int i = 0; i < 20; i++) {
         char id[] = {(char)('a' + i), '\0'};
@@ -79,9 +74,8 @@ static void oversold(void **state)
 }
 
 /* By its rows nothing is missing in the end: the restock came later. */
-static void oversold_for_a_while(void **state)
+TEST(oversold_for_a_while)
 {
-    (void)state;
     begin(1);
     sell("a", 1, NULL, 10, 20);
     sell("b", 2, NULL, 30, 40);
@@ -92,9 +86,8 @@ static void oversold_for_a_while(void **state)
     is_clean();
 }
 
-static void limit(void **state)
+TEST(limit)
 {
-    (void)state;
     begin(5);
     hand.ledger.products[0].limit = 1;
     sell("a", 1, "k1", 10, 20);
@@ -108,9 +101,8 @@ static void limit(void **state)
     is_clean();
 }
 
-static void undersold(void **state)
+TEST(undersold)
 {
-    (void)state;
     begin(2);
     sell("a", 1, "k1", 10, 20);
     refuse(2, "k2", 30, 40);
@@ -120,9 +112,8 @@ static void undersold(void **state)
     assert_int_equal(hand.result.findings.counts[FINDING_NOT_LINEARIZABLE], 1);
 }
 
-static void false_sold_out(void **state)
+TEST(false_sold_out)
 {
-    (void)state;
     begin(2);
     sell("a", 1, "k1", 10, 20);
     refuse(2, "k2", 30, 40);
@@ -135,9 +126,8 @@ static void false_sold_out(void **state)
 }
 
 /* Somebody who was not sold anything may have had it meanwhile. */
-static void a_unit_in_somebody_s_hands(void **state)
+TEST(a_unit_in_somebody_s_hands)
 {
-    (void)state;
     begin(2);
     sell("a", 1, "k1", 10, 20);
     answer(buy(4, "k4", 25, 45), 202, "");
@@ -160,9 +150,8 @@ static void a_unit_in_somebody_s_hands(void **state)
     finds(FINDING_NOT_LINEARIZABLE, 1, 0);
 }
 
-static void residue(void **state)
+TEST(residue)
 {
-    (void)state;
     begin_clean();
     hand.rows.idle_transactions = 2;
     finds(FINDING_RESIDUE, 1, 0);
@@ -172,17 +161,15 @@ static void residue(void **state)
     finds(FINDING_RESIDUE, 4, 0);
 }
 
-static void a_feed_that_differs(void **state)
+TEST(a_feed_that_differs)
 {
-    (void)state;
     begin_clean();
     hand.orders[0].told = LEDGER_PENDING;
     finds(FINDING_FEED, 1, 0);
 }
 
-static void a_cache_that_differs(void **state)
+TEST(a_cache_that_differs)
 {
-    (void)state;
     begin_clean();
     struct row_mirror mirror = {.product = HAND_PRODUCT, .stock = hand.product.stock};
     hand.rows.mirrors = &mirror;
@@ -197,9 +184,8 @@ static void a_cache_that_differs(void **state)
 
 /* What no bound shows. The refusal was right, if the slow sale had taken the one unit before; but
  * then nothing was there for the quick one, which had ended before the restock was sent. */
-static void only_the_search_sees_it(void **state)
+TEST(only_the_search_sees_it)
 {
-    (void)state;
     begin(1);
     sell("a", 1, NULL, 10, 100);
     refuse(2, NULL, 20, 30);
@@ -214,9 +200,8 @@ static void only_the_search_sees_it(void **state)
     assert_int_equal(hand.result.exact[EXACT_YES], 1);
 }
 
-static void a_search_that_gives_up_is_no_pass(void **state)
+TEST(a_search_that_gives_up_is_no_pass)
 {
-    (void)state;
     const struct exact_limits little = {.ops = 200, .budget = 1};
     begin(5);
     sell("a", 1, NULL, 10, 20);
@@ -228,9 +213,8 @@ static void a_search_that_gives_up_is_no_pass(void **state)
     assert_int_equal(hand.result.exact[EXACT_UNKNOWN], 1);
 }
 
-static void the_smallest_case_comes_first(void **state)
+TEST(the_smallest_case_comes_first)
 {
-    (void)state;
     begin(9);
     hand.ledger.products[0].limit = 1;
     sell("a", 1, NULL, 10, 20);
@@ -255,25 +239,4 @@ static void the_smallest_case_comes_first(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_clean_one_passes),
-        cmocka_unit_test(nothing_sold_is_no_pass),
-        cmocka_unit_test(another_sale_is_not_judged),
-        cmocka_unit_test(conservation),
-        cmocka_unit_test(oversold),
-        cmocka_unit_test(oversold_for_a_while),
-        cmocka_unit_test(limit),
-        cmocka_unit_test(undersold),
-        cmocka_unit_test(false_sold_out),
-        cmocka_unit_test(a_unit_in_somebody_s_hands),
-        cmocka_unit_test(residue),
-        cmocka_unit_test(a_feed_that_differs),
-        cmocka_unit_test(a_cache_that_differs),
-        cmocka_unit_test(only_the_search_sees_it),
-        cmocka_unit_test(a_search_that_gives_up_is_no_pass),
-        cmocka_unit_test(the_smallest_case_comes_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, hand_tear_down);
-}
+TEST_GROUP(NULL, hand_tear_down)

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void absent(void **state)
+TEST(absent)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     names(answer(buy(2, "k2", 30, 40), 201, ""), "x", LEDGER_CONFIRMED);
@@ -19,9 +18,8 @@ static void absent(void **state)
     finds(FINDING_ABSENT, 1, 1);
 }
 
-static void sold_and_then_failed(void **state)
+TEST(sold_and_then_failed)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     sell("b", 2, "k2", 10, 20);
@@ -31,9 +29,8 @@ static void sold_and_then_failed(void **state)
 }
 
 /* A 202 may end as a refusal, and may not be lost. */
-static void accepted_and_then_lost(void **state)
+TEST(accepted_and_then_lost)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     sell("b", 2, "k2", 10, 20);
@@ -46,9 +43,8 @@ static void accepted_and_then_lost(void **state)
 }
 
 /* What a buyer was shown last is held against the row, whatever the buy was told. */
-static void another_end_than_was_told(void **state)
+TEST(another_end_than_was_told)
 {
-    (void)state;
     static const enum ledger_state ends[] = {LEDGER_CANCELLED, LEDGER_FAILED};
     begin(5);
     sell("a", 1, "k1", 10, 20);
@@ -70,9 +66,8 @@ static void another_end_than_was_told(void **state)
     is_clean();
 }
 
-static void seen_as_sold_and_not_there(void **state)
+TEST(seen_as_sold_and_not_there)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     buy(2, NULL, 10, 0);
@@ -80,9 +75,8 @@ static void seen_as_sold_and_not_there(void **state)
     finds(FINDING_ABSENT, 1, 0);
 }
 
-static void another_order_than_asked(void **state)
+TEST(another_order_than_asked)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     sell("b", 2, "k2", 10, 20);
@@ -90,9 +84,8 @@ static void another_order_than_asked(void **state)
     finds(FINDING_OTHERWISE, 1, 0);
 }
 
-static void a_cancel_that_was_lost(void **state)
+TEST(a_cancel_that_was_lost)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     cancel("a", 30, 40, 200);
@@ -102,9 +95,8 @@ static void a_cancel_that_was_lost(void **state)
     is_clean();
 }
 
-static void a_restock_that_was_lost(void **state)
+TEST(a_restock_that_was_lost)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     restock(30, 40, 3);
@@ -112,9 +104,8 @@ static void a_restock_that_was_lost(void **state)
 }
 
 /* Accepted, then refused: its key is free again. One that was sold keeps its key. */
-static void a_key_that_was_given_up(void **state)
+TEST(a_key_that_was_given_up)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     row("b", 2, NULL)->state = LEDGER_FAILED;
@@ -124,9 +115,8 @@ static void a_key_that_was_given_up(void **state)
     finds(FINDING_OTHERWISE, 1, 0);
 }
 
-static void otherwise(void **state)
+TEST(otherwise)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     hand.orders[0].quantity = 2;
@@ -138,9 +128,8 @@ static void otherwise(void **state)
     finds(FINDING_OTHERWISE, 1, 0);
 }
 
-static void invented(void **state)
+TEST(invented)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     row("b", 2, "k2");
@@ -156,9 +145,8 @@ static void invented(void **state)
     is_clean();
 }
 
-static void a_cancel_that_nobody_sent(void **state)
+TEST(a_cancel_that_nobody_sent)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     hand.orders[0].state = LEDGER_CANCELLED;
@@ -168,18 +156,16 @@ static void a_cancel_that_nobody_sent(void **state)
     finds(FINDING_REFUSED, 1, 1);
 }
 
-static void a_restock_that_nobody_sent(void **state)
+TEST(a_restock_that_nobody_sent)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     refill_row(2);
     finds(FINDING_INVENTED, 1, 2);
 }
 
-static void refused(void **state)
+TEST(refused)
 {
-    (void)state;
     begin(2);
     sell("a", 1, "k1", 10, 20);
     row("b", 2, "k2");
@@ -192,9 +178,8 @@ static void refused(void **state)
     finds(FINDING_REFUSED, 1, 1);
 }
 
-static void duplicate(void **state)
+TEST(duplicate)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     row("b", 1, "k1");
@@ -202,18 +187,16 @@ static void duplicate(void **state)
     finds(FINDING_DUPLICATE, 1, 1);
 }
 
-static void one_order_for_two(void **state)
+TEST(one_order_for_two)
 {
-    (void)state;
     begin(5);
     sell("a", 1, NULL, 10, 20);
     names(answer(buy(1, NULL, 30, 40), 201, ""), "a", LEDGER_CONFIRMED);
     finds(FINDING_DUPLICATE, 1, 1);
 }
 
-static void disagree(void **state)
+TEST(disagree)
 {
-    (void)state;
     begin(1);
     sell("a", 1, "k1", 10, 20);
     refuse(1, "k1", 30, 40);
@@ -230,9 +213,8 @@ static void disagree(void **state)
     is_clean();
 }
 
-static void two_orders_by_the_answers(void **state)
+TEST(two_orders_by_the_answers)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     names(answer(buy(1, "k1", 30, 40), 200, ""), "b", LEDGER_CONFIRMED);
@@ -241,9 +223,8 @@ static void two_orders_by_the_answers(void **state)
     assert_int_equal(hand.result.findings.counts[FINDING_ABSENT], 1); /* b is nowhere either */
 }
 
-static void backwards(void **state)
+TEST(backwards)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     look("a", 30, 40, LEDGER_QUEUED);
@@ -260,9 +241,8 @@ static void backwards(void **state)
     finds(FINDING_ABSENT, 1, 1);
 }
 
-static void fencing(void **state)
+TEST(fencing)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20)->fence = 8;
     sell("b", 2, "k2", 30, 40)->fence = 7;
@@ -271,9 +251,8 @@ static void fencing(void **state)
     is_clean();
 }
 
-static void unfinished(void **state)
+TEST(unfinished)
 {
-    (void)state;
     begin(5);
     sell("a", 1, "k1", 10, 20);
     row("b", 2, "k2")->state = LEDGER_QUEUED;
@@ -281,30 +260,4 @@ static void unfinished(void **state)
     finds(FINDING_UNFINISHED, 1, 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(absent),
-        cmocka_unit_test(sold_and_then_failed),
-        cmocka_unit_test(accepted_and_then_lost),
-        cmocka_unit_test(another_end_than_was_told),
-        cmocka_unit_test(seen_as_sold_and_not_there),
-        cmocka_unit_test(another_order_than_asked),
-        cmocka_unit_test(a_cancel_that_was_lost),
-        cmocka_unit_test(a_restock_that_was_lost),
-        cmocka_unit_test(a_key_that_was_given_up),
-        cmocka_unit_test(otherwise),
-        cmocka_unit_test(invented),
-        cmocka_unit_test(a_cancel_that_nobody_sent),
-        cmocka_unit_test(a_restock_that_nobody_sent),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(duplicate),
-        cmocka_unit_test(one_order_for_two),
-        cmocka_unit_test(disagree),
-        cmocka_unit_test(two_orders_by_the_answers),
-        cmocka_unit_test(backwards),
-        cmocka_unit_test(fencing),
-        cmocka_unit_test(unfinished),
-    };
-    return cmocka_run_group_tests(tests, NULL, hand_tear_down);
-}
+TEST_GROUP(NULL, hand_tear_down)

@@ -32,9 +32,8 @@ static void begin_holds(void)
     hold("f", 2, SECOND + 80, SECOND + 85); /* b's user buys again */
 }
 
-static void a_clean_one_passes(void **state)
+TEST(a_clean_one_passes)
 {
-    (void)state;
     begin_holds();
     is_clean();
     assert_int_equal(hand.result.confirmed, 6);
@@ -46,9 +45,8 @@ static void a_clean_one_passes(void **state)
 }
 
 /* Held units are not there to be sold. */
-static void held_units_are_sold_as_well(void **state)
+TEST(held_units_are_sold_as_well)
 {
-    (void)state;
     begin(1);
     hold("a", 1, 10, 20);
     sell("b", 2, NULL, 30, 40);
@@ -61,25 +59,22 @@ static void held_units_are_sold_as_well(void **state)
     is_clean();
 }
 
-static void a_unit_that_comes_back_twice(void **state)
+TEST(a_unit_that_comes_back_twice)
 {
-    (void)state;
     begin_holds();
     hand.product.stock++;
     finds(FINDING_CONSERVATION, 1, 1);
 }
 
-static void a_unit_that_does_not_come_back(void **state)
+TEST(a_unit_that_does_not_come_back)
 {
-    (void)state;
     begin_holds();
     hand.product.stock--;
     finds(FINDING_CONSERVATION, 1, 1);
 }
 
-static void paid_and_lost(void **state)
+TEST(paid_and_lost)
 {
-    (void)state;
     begin(5);
     hold("a", 1, 10, 20);
     pay("a", 30, 40, 200, "");
@@ -96,9 +91,8 @@ static void paid_and_lost(void **state)
 }
 
 /* Seen while it was held, as on a machine on which the payment comes late. */
-static void seen_and_paid_and_lost(void **state)
+TEST(seen_and_paid_and_lost)
 {
-    (void)state;
     begin(5);
     look("x", 10, 20, LEDGER_PENDING);
     finds(FINDING_ABSENT, 1, 0);
@@ -106,9 +100,8 @@ static void seen_and_paid_and_lost(void **state)
     finds(FINDING_PAID_LOST, 1, 0);
 }
 
-static void paid_and_expired(void **state)
+TEST(paid_and_expired)
 {
-    (void)state;
     begin(5);
     hold("a", 1, 10, 20);
     hand.orders[0].state = LEDGER_CONFIRMED;
@@ -123,9 +116,8 @@ static void paid_and_expired(void **state)
     finds(FINDING_PAID_EXPIRED, 1, 1);
 }
 
-static void too_late_and_sold(void **state)
+TEST(too_late_and_sold)
 {
-    (void)state;
     begin(5);
     hold("a", 1, 10, 20);
     pay("a", 2 * SECOND, 2 * SECOND + 10, 0, ""); /* whatever became of it, it came first */
@@ -138,9 +130,8 @@ static void too_late_and_sold(void **state)
     is_clean();
 }
 
-static void sold_without_a_payment(void **state)
+TEST(sold_without_a_payment)
 {
-    (void)state;
     begin(5);
     hold("a", 1, 10, 20);
     hand.orders[0].state = LEDGER_CONFIRMED;
@@ -152,9 +143,8 @@ static void sold_without_a_payment(void **state)
     is_clean();
 }
 
-static void expired_early(void **state)
+TEST(expired_early)
 {
-    (void)state;
     begin(5);
     hold("a", 1, 10, 20);
     expire_row("a");
@@ -167,9 +157,8 @@ static void expired_early(void **state)
     finds(FINDING_EXPIRED_EARLY, 1, 1);
 }
 
-static void a_hold_without_an_end(void **state)
+TEST(a_hold_without_an_end)
 {
-    (void)state;
     begin(5);
     hold("a", 1, 10, 20);
     is_clean();
@@ -177,9 +166,8 @@ static void a_hold_without_an_end(void **state)
     finds(FINDING_HOLD_OPEN, 1, 1);
 }
 
-static void an_end_that_was_taken_back(void **state)
+TEST(an_end_that_was_taken_back)
 {
-    (void)state;
     begin(5);
     hold("a", 1, 10, 20);
     expire_row("a");
@@ -195,9 +183,8 @@ static void an_end_that_was_taken_back(void **state)
 }
 
 /* Seen to be over, and by its row it is not. */
-static void an_end_that_was_lost(void **state)
+TEST(an_end_that_was_lost)
 {
-    (void)state;
     begin(5);
     hold("a", 1, 10, 20);
     look("a", 2 * SECOND, 2 * SECOND + 10, LEDGER_EXPIRED);
@@ -205,9 +192,8 @@ static void an_end_that_was_lost(void **state)
 }
 
 /* Held units count, and what nobody paid does not. */
-static void limits(void **state)
+TEST(limits)
 {
-    (void)state;
     begin(5);
     hand.ledger.products[0].limit = 1;
     hold("a", 1, 10, 20);
@@ -217,9 +203,8 @@ static void limits(void **state)
     is_clean();
 }
 
-static void limit_reached_by_what_has_expired(void **state)
+TEST(limit_reached_by_what_has_expired)
 {
-    (void)state;
     begin(5);
     hand.ledger.products[0].limit = 1;
     hold("a", 1, 10, 20);
@@ -236,9 +221,8 @@ static void limit_reached_by_what_has_expired(void **state)
     is_clean(); /* what was accepted first comes back elsewhere later */
 }
 
-static void limit_reached_below_the_limit(void **state)
+TEST(limit_reached_below_the_limit)
 {
-    (void)state;
     begin(5);
     hand.ledger.products[0].limit = 2;
     sell("a", 1, NULL, 10, 20);
@@ -258,9 +242,8 @@ static void limit_reached_below_the_limit(void **state)
 }
 
 /* The refusal was false when the end of the hold had been seen; before that it may be right. */
-static void sold_out_by_what_has_expired(void **state)
+TEST(sold_out_by_what_has_expired)
 {
-    (void)state;
     begin(1);
     hold("a", 1, 10, 20);
     expire_row("a");
@@ -276,9 +259,8 @@ static void sold_out_by_what_has_expired(void **state)
 /* What no bound shows: the refusal was right if the slow sale had taken the one unit that the hold
  * gave back; but then nothing was there for the quick one. Where nobody has seen the hold's end
  * before, the refusal came first. */
-static void only_the_search_sees_it(void **state)
+TEST(only_the_search_sees_it)
 {
-    (void)state;
     begin(1);
     hold("a", 1, 10, 20);
     expire_row("a");
@@ -293,27 +275,4 @@ static void only_the_search_sees_it(void **state)
     finds(FINDING_NOT_LINEARIZABLE, 1, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_clean_one_passes),
-        cmocka_unit_test(held_units_are_sold_as_well),
-        cmocka_unit_test(a_unit_that_comes_back_twice),
-        cmocka_unit_test(a_unit_that_does_not_come_back),
-        cmocka_unit_test(paid_and_lost),
-        cmocka_unit_test(seen_and_paid_and_lost),
-        cmocka_unit_test(paid_and_expired),
-        cmocka_unit_test(too_late_and_sold),
-        cmocka_unit_test(sold_without_a_payment),
-        cmocka_unit_test(expired_early),
-        cmocka_unit_test(a_hold_without_an_end),
-        cmocka_unit_test(an_end_that_was_taken_back),
-        cmocka_unit_test(an_end_that_was_lost),
-        cmocka_unit_test(limits),
-        cmocka_unit_test(limit_reached_by_what_has_expired),
-        cmocka_unit_test(limit_reached_below_the_limit),
-        cmocka_unit_test(sold_out_by_what_has_expired),
-        cmocka_unit_test(only_the_search_sees_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, hand_tear_down);
-}
+TEST_GROUP(NULL, hand_tear_down)

@@ -65,9 +65,8 @@ static void make(struct trial *trial, unsigned short random[3])
     }
 }
 
-static void it_agrees_with_every_order(void **state)
+TEST(it_agrees_with_every_order)
 {
-    (void)state;
     unsigned short random[3] = {7, 0, 0};
     size_t yes = 0;
     for (int i = 0; i < HISTORIES; i++) {
@@ -84,9 +83,8 @@ static void it_agrees_with_every_order(void **state)
 }
 
 /* A crowd that all ask at once is decided all the same: who is alike goes in turn. */
-static void a_crowd_is_decided(void **state)
+TEST(a_crowd_is_decided)
 {
-    (void)state;
     struct exact_op ops[EXACT_OPS_MAX];
     for (size_t i = 0; i < EXACT_OPS_MAX; i++) {
         bool sold = i < 100;
@@ -100,9 +98,8 @@ static void a_crowd_is_decided(void **state)
     assert_int_equal(exact_search(ops, EXACT_OPS_MAX, 99, BUDGET), EXACT_NO);
 }
 
-static void it_gives_up_without_a_yes(void **state)
+TEST(it_gives_up_without_a_yes)
 {
-    (void)state;
     struct exact_op ops[EXACT_OPS_MAX];
     for (size_t i = 0; i < 60; i++) {
         int64_t units = (int64_t)i % 20 + 1;
@@ -111,14 +108,4 @@ static void it_gives_up_without_a_yes(void **state)
     assert_int_equal(exact_search(ops, 60, 629, 5000), EXACT_UNKNOWN); /* they sum up to 630 */
     assert_int_equal(exact_search(ops, 60, 630, 5000), EXACT_YES);
     assert_int_equal(exact_search(ops, EXACT_OPS_MAX + 1, 630, 5000), EXACT_NOT_TRIED);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_agrees_with_every_order),
-        cmocka_unit_test(a_crowd_is_decided),
-        cmocka_unit_test(it_gives_up_without_a_yes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
