@@ -11,7 +11,6 @@ struct hand hand;
 
 static const struct exact_limits limits = {.ops = 200, .budget = 200000};
 
-/* A sale of `stock` units, nothing sold yet; by its row all of them are left. */
 void begin(int64_t stock)
 {
     struct ledger_product product = {.id = HAND_PRODUCT, .stock = stock, .epoch = 9};
@@ -50,7 +49,6 @@ struct ledger_op *last(void)
     return &hand.ledger.ops[hand.ledger.ops_count - 1];
 }
 
-/* Times are a beginning and an end; 0 for the end: no answer. */
 static struct ledger_op *op(enum ledger_kind kind, int64_t start_us, int64_t end_us)
 {
     struct ledger_op new = {.number = (int64_t)hand.ledger.ops_count + 1,
@@ -87,7 +85,6 @@ struct ledger_op *names(struct ledger_op *to, const char *order, enum ledger_sta
     return to;
 }
 
-/* An order's row; they must be added in the order of their ids. */
 struct row_order *row(const char *id, int64_t user, const char *key)
 {
     struct row_order *new = &hand.orders[hand.rows.orders_count++];
@@ -100,12 +97,16 @@ struct row_order *row(const char *id, int64_t user, const char *key)
     return new;
 }
 
-/* A buy that was answered with 201, and its row. */
+struct row_order *sold_row(const char *id, int64_t user, const char *key)
+{
+    hand.product.stock--;
+    return row(id, user, key);
+}
+
 struct ledger_op *sell(const char *id, int64_t user, const char *key, int64_t start_us,
                        int64_t end_us)
 {
-    row(id, user, key);
-    hand.product.stock--;
+    sold_row(id, user, key);
     return names(answer(buy(user, key, start_us, end_us), 201, ""), id, LEDGER_CONFIRMED);
 }
 
@@ -129,11 +130,11 @@ struct ledger_op *hold(const char *id, int64_t user, int64_t start_us, int64_t e
     return new;
 }
 
-void expire_row(const char *id)
+void ends(const char *id, enum ledger_state state)
 {
     for (size_t i = 0; i < hand.rows.orders_count; i++) {
         if (strcmp(hand.orders[i].id, id) == 0)
-            hand.orders[i].state = LEDGER_EXPIRED;
+            hand.orders[i].state = state;
     }
     hand.product.stock++;
 }
@@ -180,7 +181,6 @@ void is_clean(void)
     }
 }
 
-/* This kind, so often, and of the others only what the exact search says of the same thing. */
 void finds(enum finding_kind kind, size_t times, int64_t units)
 {
     run();
@@ -205,17 +205,14 @@ void begin_clean(void)
     sell("b", 2, NULL, 15, 50);
     refuse(3, "k3", 60, 70);
     cancel("b", 80, 90, 200);
-    hand.orders[1].state = LEDGER_CANCELLED;
-    hand.product.stock++;
+    ends("b", LEDGER_CANCELLED);
     look("b", 95, 96, LEDGER_CANCELLED);
-    row("c", 4, "k4");
-    hand.product.stock--;
+    sold_row("c", 4, "k4");
     buy(4, "k4", 100, 0); /* never answered, and sold */
     buy(5, "k5", 110, 0); /* never answered, and not */
     restock(120, 130, 2);
     refill_row(2);
-    row("d", 6, "k6");
-    hand.product.stock--;
+    sold_row("d", 6, "k6");
     names(answer(buy(6, "k6", 140, 150), 202, ""), "d", LEDGER_QUEUED);
     look("d", 160, 170, LEDGER_QUEUED);
     look("d", 180, 190, LEDGER_CONFIRMED);

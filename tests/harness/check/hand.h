@@ -34,6 +34,8 @@ struct ledger_op *names(struct ledger_op *to, const char *order, enum ledger_sta
 
 /* An order's row; they must be added in the order of their ids. */
 struct row_order *row(const char *id, int64_t user, const char *key);
+/* The same, and the unit is gone from the stock. */
+struct row_order *sold_row(const char *id, int64_t user, const char *key);
 
 /* A buy that was answered with 201, and its row. */
 struct ledger_op *sell(const char *id, int64_t user, const char *key, int64_t start_us,
@@ -42,8 +44,8 @@ struct ledger_op *refuse(int64_t user, const char *key, int64_t start_us, int64_
 struct ledger_op *cancel(const char *id, int64_t start_us, int64_t end_us, int status);
 /* A buy that was answered with 201 and is to be paid within a second, and its row. */
 struct ledger_op *hold(const char *id, int64_t user, int64_t start_us, int64_t end_us);
-/* Nobody paid: its row, and its unit, which goes back. */
-void expire_row(const char *id);
+/* A sale that is none any more: its row, and its unit, which goes back. */
+void ends(const char *id, enum ledger_state state);
 struct ledger_op *pay(const char *id, int64_t start_us, int64_t end_us, int status,
                       const char *code);
 struct ledger_op *look(const char *id, int64_t start_us, int64_t end_us, enum ledger_state state);

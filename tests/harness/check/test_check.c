@@ -95,8 +95,7 @@ TEST(limit)
     sell("c", 2, "k3", 10, 20);
     finds(FINDING_LIMIT, 1, 1);
     assert_int_equal(hand.result.findings.items[0].ops_count, 2);
-    hand.orders[1].state = LEDGER_CANCELLED;
-    hand.product.stock++;
+    ends("b", LEDGER_CANCELLED);
     cancel("b", 30, 40, 200);
     is_clean();
 }

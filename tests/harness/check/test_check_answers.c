@@ -23,8 +23,7 @@ TEST(sold_and_then_failed)
     begin(5);
     sell("a", 1, "k1", 10, 20);
     sell("b", 2, "k2", 10, 20);
-    hand.orders[1].state = LEDGER_FAILED;
-    hand.product.stock++;
+    ends("b", LEDGER_FAILED);
     finds(FINDING_ABSENT, 1, 1);
 }
 
@@ -35,8 +34,7 @@ TEST(accepted_and_then_lost)
     sell("a", 1, "k1", 10, 20);
     sell("b", 2, "k2", 10, 20);
     names(answer(last(), 202, ""), "b", LEDGER_QUEUED);
-    hand.orders[1].state = LEDGER_FAILED;
-    hand.product.stock++;
+    ends("b", LEDGER_FAILED);
     is_clean();
     hand.orders[1].lost = true;
     finds(FINDING_ABSENT, 1, 1);
@@ -45,7 +43,7 @@ TEST(accepted_and_then_lost)
 /* What a buyer was shown last is held against the row, whatever the buy was told. */
 TEST(another_end_than_was_told)
 {
-    static const enum ledger_state ends[] = {LEDGER_CANCELLED, LEDGER_FAILED};
+    static const enum ledger_state others[] = {LEDGER_CANCELLED, LEDGER_FAILED};
     begin(5);
     sell("a", 1, "k1", 10, 20);
     sell("b", 2, "k2", 10, 20);
@@ -53,7 +51,7 @@ TEST(another_end_than_was_told)
     look("b", 30, 40, LEDGER_CONFIRMED);
     is_clean();
     for (size_t i = 0; i < 2; i++) {
-        last()->state = ends[i];
+        last()->state = others[i];
         finds(FINDING_ABSENT, 1, 1);
     }
     last()->state = LEDGER_CONFIRMED;
@@ -132,14 +130,12 @@ TEST(invented)
 {
     begin(5);
     sell("a", 1, "k1", 10, 20);
-    row("b", 2, "k2");
-    hand.product.stock--;
+    sold_row("b", 2, "k2");
     finds(FINDING_INVENTED, 1, 1);
     /* Without a key it is their number that shows it. */
     begin(5);
     sell("a", 1, NULL, 10, 20);
-    row("b", 1, NULL);
-    hand.product.stock--;
+    sold_row("b", 1, NULL);
     finds(FINDING_INVENTED, 1, 1);
     buy(1, NULL, 30, 0);
     is_clean();
@@ -149,8 +145,7 @@ TEST(a_cancel_that_nobody_sent)
 {
     begin(5);
     sell("a", 1, "k1", 10, 20);
-    hand.orders[0].state = LEDGER_CANCELLED;
-    hand.product.stock++;
+    ends("a", LEDGER_CANCELLED);
     finds(FINDING_INVENTED, 1, 1);
     cancel("a", 30, 40, 409);
     finds(FINDING_REFUSED, 1, 1);
@@ -168,8 +163,7 @@ TEST(refused)
 {
     begin(2);
     sell("a", 1, "k1", 10, 20);
-    row("b", 2, "k2");
-    hand.product.stock--;
+    sold_row("b", 2, "k2");
     answer(buy(2, "k2", 30, 40), 503, "wait_timeout");
     finds(FINDING_REFUSED, 1, 1);
     free(last()->key);
@@ -182,8 +176,7 @@ TEST(duplicate)
 {
     begin(5);
     sell("a", 1, "k1", 10, 20);
-    row("b", 1, "k1");
-    hand.product.stock--;
+    sold_row("b", 1, "k1");
     finds(FINDING_DUPLICATE, 1, 1);
 }
 

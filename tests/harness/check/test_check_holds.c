@@ -18,16 +18,15 @@ static void begin_holds(void)
     hold("b", 2, 10, 20);
     pay("b", SECOND + 20, SECOND + 30, 409, "expired");
     look("b", SECOND + 40, SECOND + 50, LEDGER_PENDING); /* its units are on their way */
-    expire_row("b");
+    ends("b", LEDGER_EXPIRED);
     look("b", SECOND + 60, SECOND + 70, LEDGER_EXPIRED);
     hold("c", 3, 10, 20);
     cancel("c", 30, 40, 200);
-    hand.orders[2].state = LEDGER_CANCELLED;
-    hand.product.stock++;
+    ends("c", LEDGER_CANCELLED);
     pay("c", 50, 60, 409, "not_payable");
     hold("d", 4, 10, 20);
     cancel("d", SECOND + 90, SECOND + 95, 409);
-    expire_row("d");
+    ends("d", LEDGER_EXPIRED);
     hold("e", 5, 10, 20);
     hold("f", 2, SECOND + 80, SECOND + 85); /* b's user buys again */
 }
@@ -52,7 +51,7 @@ TEST(held_units_are_sold_as_well)
     sell("b", 2, NULL, 30, 40);
     finds(FINDING_OVERSOLD, 1, 1);
     assert_int_equal(hand.result.findings.counts[FINDING_NOT_LINEARIZABLE], 1);
-    expire_row("a"); /* by its rows nothing is missing in the end */
+    ends("a", LEDGER_EXPIRED); /* by its rows nothing is missing in the end */
     finds(FINDING_OVERSOLD, 1, 1);
     last()->start_us += SECOND;
     last()->end_us += SECOND;
@@ -79,7 +78,7 @@ TEST(paid_and_lost)
     hold("a", 1, 10, 20);
     pay("a", 30, 40, 200, "");
     finds(FINDING_PAID_LOST, 1, 1); /* it still waits to be paid */
-    expire_row("a");
+    ends("a", LEDGER_EXPIRED);
     finds(FINDING_PAID_LOST, 1, 1);
     answer(last(), 504, "outcome_unknown");
     last()->state = LEDGER_STATE_NONE;
@@ -126,7 +125,7 @@ TEST(too_late_and_sold)
     pay("a", 2 * SECOND + 20, 2 * SECOND + 30, 409, "expired");
     hand.orders[0].state = LEDGER_CONFIRMED;
     finds(FINDING_PAID_EXPIRED, 1, 1);
-    expire_row("a");
+    ends("a", LEDGER_EXPIRED);
     is_clean();
 }
 
@@ -147,7 +146,7 @@ TEST(expired_early)
 {
     begin(5);
     hold("a", 1, 10, 20);
-    expire_row("a");
+    ends("a", LEDGER_EXPIRED);
     look("a", SECOND / 2, SECOND / 2 + 10, LEDGER_EXPIRED);
     finds(FINDING_EXPIRED_EARLY, 1, 1);
     hand.ledger.ops[0].hold_s = 0; /* nobody knows how long it was */
@@ -170,7 +169,7 @@ TEST(an_end_that_was_taken_back)
 {
     begin(5);
     hold("a", 1, 10, 20);
-    expire_row("a");
+    ends("a", LEDGER_EXPIRED);
     look("a", 2 * SECOND, 2 * SECOND + 10, LEDGER_EXPIRED);
     is_clean();
     look("a", 3 * SECOND, 3 * SECOND + 10, LEDGER_PENDING);
@@ -199,7 +198,7 @@ TEST(limits)
     hold("a", 1, 10, 20);
     hold("b", 1, 30, 40);
     finds(FINDING_LIMIT, 1, 1);
-    expire_row("a");
+    ends("a", LEDGER_EXPIRED);
     is_clean();
 }
 
@@ -208,7 +207,7 @@ TEST(limit_reached_by_what_has_expired)
     begin(5);
     hand.ledger.products[0].limit = 1;
     hold("a", 1, 10, 20);
-    expire_row("a");
+    ends("a", LEDGER_EXPIRED);
     answer(buy(1, NULL, 3 * SECOND, 3 * SECOND + 10), 409, "limit_reached");
     is_clean(); /* when it went back nobody has seen */
     look("a", 2 * SECOND, 2 * SECOND + 10, LEDGER_EXPIRED);
@@ -246,7 +245,7 @@ TEST(sold_out_by_what_has_expired)
 {
     begin(1);
     hold("a", 1, 10, 20);
-    expire_row("a");
+    ends("a", LEDGER_EXPIRED);
     refuse(2, NULL, 3 * SECOND, 3 * SECOND + 10);
     is_clean();
     look("a", 2 * SECOND, 2 * SECOND + 10, LEDGER_EXPIRED);
@@ -263,7 +262,7 @@ TEST(only_the_search_sees_it)
 {
     begin(1);
     hold("a", 1, 10, 20);
-    expire_row("a");
+    ends("a", LEDGER_EXPIRED);
     sell("b", 2, NULL, 2 * SECOND, 3 * SECOND);
     refuse(3, NULL, 2 * SECOND + 20, 2 * SECOND + 30);
     sell("c", 4, NULL, 2 * SECOND + 40, 2 * SECOND + 50);
