@@ -29,12 +29,9 @@ static int forget_no_more(void **state)
 
 static const char *forgetful_run(const char *more)
 {
-    static char arguments[512];
     program_sql("seckill", forgetting);
-    snprintf(arguments, sizeof arguments,
-             "run --server %s --duration 1s --first-product 3000001 --reset %s",
-             program->servers[0].url, more);
-    return arguments;
+    return t_text("run --server %s --duration 1s --first-product 3000001 --reset %s",
+                  program->servers[0].url, more);
 }
 
 TEST_WITH(a_strategy_without_its_guard_is_broken, program_one, forget_no_more)
@@ -120,20 +117,10 @@ static void meddle(const char *name, void (*how)(void *, int64_t), struct meddle
     *meddler = (struct meddler){.done = 0};
     program_open_fleet(program, &meddler->fleet);
     program_find_strategy(&meddler->fleet, name, &strategy);
-    struct phase_plan plan = {.scenario = SCENARIO_HOT,
-                              .kind = PHASE_SPEED,
-                              .strategy = &strategy,
-                              .body = "",
-                              .wait_ms = -1,
-                              .connections = 4,
-                              .threads = 1,
-                              .duration_s = 2,
-                              .stock = 100000000,
-                              .first_product = MEDDLED,
-                              .products = 1,
-                              .round = 1,
-                              .watch = how,
-                              .watch_context = meddler};
+    struct phase_plan plan = program_plan(&strategy, MEDDLED);
+    plan.duration_s = 2;
+    plan.watch = how;
+    plan.watch_context = meddler;
     if (!phase_run(&meddler->fleet, &plan, result, &error))
         fail_msg("%s", error.text);
     program_close_fleet(&meddler->fleet);
@@ -175,18 +162,11 @@ TEST_WITH(a_false_sold_out_is_seen, NULL, NULL)
     unsetenv("SECKILL_FAILPOINTS");
     program_open_fleet(denying, &fleet);
     program_find_strategy(&fleet, "conditional", &conditional);
-    struct phase_plan plan = {.scenario = SCENARIO_HOT,
-                              .kind = PHASE_TRUTH,
-                              .strategy = &conditional,
-                              .body = "",
-                              .wait_ms = -1,
-                              .connections = 64,
-                              .threads = 2,
-                              .duration_s = 1,
-                              .stock = 1000,
-                              .first_product = 3000003,
-                              .products = 1,
-                              .round = 1};
+    struct phase_plan plan = program_plan(&conditional, 3000003);
+    plan.kind = PHASE_TRUTH;
+    plan.connections = 64;
+    plan.threads = 2;
+    plan.stock = 1000;
     if (!phase_run(&fleet, &plan, &result, &error))
         fail_msg("%s", error.text);
     assert_string_equal(verdict_name(result.verdict), "BROKEN");

@@ -14,24 +14,17 @@
 /* A file of the program's folder, as far as it fits. */
 static const char *content(const char *name, char *out, size_t size)
 {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", program->folder, name);
-    FILE *from = t_open(path);
-    size_t got = fread(out, 1, size - 1, from);
-    fclose(from);
-    out[got] = '\0';
-    return out;
+    return t_read(program_path(name), out, size);
 }
 
 /* The harness in a shell, in the program's folder: its exit status. */
 static int run(const char *before, const char *arguments, const char *after)
 {
-    char command[2048];
-    snprintf(command, sizeof command,
-             "cd %s && %s " LOADTEST
-             " run --scenario counter --strategies conditional,none --duration 1s --connections 8 "
-             "--out . %s %s",
-             program->folder, before, arguments, after);
+    const char *command =
+        t_text("cd %s && %s " LOADTEST
+               " run --scenario counter --strategies conditional,none --duration 1s "
+               "--connections 8 --out . %s %s",
+               program->folder, before, arguments, after);
     const char *const argv[] = {"/bin/sh", "-c", command, NULL};
     struct process process;
     struct error error;
@@ -44,11 +37,9 @@ TEST(data_stands_alone_on_stdout)
     static char out[1 << 16], file[1 << 16], said[1 << 16];
     static const char *const formats[] = {"json", "csv"};
     for (size_t i = 0; i < 2; i++) {
-        char arguments[64], name[64];
-        snprintf(arguments, sizeof arguments, "--format %s", formats[i]);
-        snprintf(name, sizeof name, "results.%s", formats[i]);
-        assert_int_equal(run("", arguments, "> out 2> said"), 0);
-        assert_string_equal(content("out", out, sizeof out), content(name, file, sizeof file));
+        assert_int_equal(run("", t_text("--format %s", formats[i]), "> out 2> said"), 0);
+        assert_string_equal(content("out", out, sizeof out),
+                            content(t_text("results.%s", formats[i]), file, sizeof file));
         content("said", said, sizeof said);
         assert_non_null(strstr(said, "times conditional's"));
         assert_non_null(strstr(said, "Files: ./results.csv"));
@@ -124,8 +115,8 @@ TEST(a_terminal_may_want_no_colours)
 /* A strategy that is not there is found out on the servers. */
 TEST(a_mistyped_strategy_is_guessed)
 {
-    program_exits(2, "run --strategies condtional");
-    program_says("have no 'condtional': did you mean conditional?");
+    program_tells(2, "run --strategies condtional",
+                  "have no 'condtional': did you mean conditional?");
 }
 
 TEST(nothing_is_answered_with_what_there_is)
@@ -147,17 +138,4 @@ static int set_up(void **state)
     return setenv("SECKILL_DATABASE", program_database(), 1);
 }
 
-static int tear_down(void **state)
-{
-    (void)state;
-    static const char *const names[] = {"out", "said", "typed"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char path[128];
-        snprintf(path, sizeof path, "%s/%s", program->folder, names[i]);
-        unlink(path);
-    }
-    program_destroy(program);
-    return 0;
-}
-
-TEST_GROUP(set_up, tear_down)
+TEST_GROUP(set_up, program_end)

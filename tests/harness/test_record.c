@@ -6,12 +6,12 @@
 
 #include "harness/fixtures/program.h"
 
-#include <hiredis/hiredis.h>
 #include <libpq-fe.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void sql(const char *text)
@@ -26,38 +26,27 @@ static void sql(const char *text)
 
 static void record(const char *arguments)
 {
-    char line[400];
-    snprintf(line, sizeof line, "record --duration 60s %s", arguments);
-    program_exits(0, line);
-}
-
-static int check(void)
-{
-    char line[160];
-    snprintf(line, sizeof line, "check %s/ledger.jsonl", program->folder);
-    return program_run(line);
+    program_exits(0, t_text("record --duration 60s %s", arguments));
 }
 
 static int check_with(const char *flag, const char *url)
 {
-    char line[600];
-    snprintf(line, sizeof line, "check %s/ledger.jsonl %s %s", program->folder, flag, url);
-    return program_run(line);
+    return program_run(t_text("check %s %s %s", program_path("ledger.jsonl"), flag, url));
+}
+
+static int check(void)
+{
+    return check_with("", "");
 }
 
 static const char *stock_redis(void)
 {
-    const char *url = getenv("SECKILL_TEST_REDIS");
-    assert_non_null(url);
-    return url;
+    return program->options.redis;
 }
 
 static void redis(const char *command)
 {
-    const char *path = stock_redis();
-    assert_int_equal(strncmp(path, "unix://", 7), 0);
-    redisContext *context = redisConnectUnix(path + 7);
-    assert_true(context && !context->err);
+    redisContext *context = program_redis();
     redisReply *reply = redisCommand(context, command);
     if (!reply || reply->type == REDIS_REPLY_ERROR)
         fail_msg("%s: %s", command, reply ? reply->str : context->errstr);
@@ -68,8 +57,7 @@ static void redis(const char *command)
 /* How often Redis has been asked for a mirror. */
 static int64_t looks(void)
 {
-    redisContext *context = redisConnectUnix(stock_redis() + strlen("unix://"));
-    assert_true(context && !context->err);
+    redisContext *context = program_redis();
     redisReply *reply = redisCommand(context, "INFO commandstats");
     assert_true(reply && reply->str);
     const char *calls = strstr(reply->str, "cmdstat_hmget:calls=");
@@ -165,14 +153,12 @@ TEST(accepted_orders_are_seen_to_their_end)
 /* As when the reconciler comes by: once it has been seen to differ, it is mended. */
 TEST(a_mirror_has_a_moment_to_be_mended)
 {
-    char line[600];
     struct process checker;
     record("--strategy redis-stock --connections 8 --operations 60 --products 1 --stock 20");
     redis("HINCRBY {seckill}:stock:mirror:1000001 stock -2");
     int64_t before = looks(), until_us = clock_mono_us() + t_patience_us();
-    snprintf(line, sizeof line, "check %s/ledger.jsonl --stock-redis %s", program->folder,
-             stock_redis());
-    program_start(line, &checker);
+    program_start(t_text("check %s --stock-redis %s", program_path("ledger.jsonl"), stock_redis()),
+                  &checker);
     while (looks() == before) {
         assert_true(clock_mono_us() < until_us);
         clock_sleep_until(clock_mono_us() + 1000);
@@ -207,16 +193,11 @@ TEST(nothing_sold_is_no_pass)
 /* Until the ledger has so many bytes. */
 static void wait_for_ledger(off_t bytes)
 {
-    char path[160];
+    struct stat ledger = {.st_size = 0};
     int64_t until_us = clock_mono_us() + t_patience_us();
-    snprintf(path, sizeof path, "%s/ledger.jsonl", program->folder);
-    for (off_t size = 0; size < bytes; clock_sleep_until(clock_mono_us() + 1000)) {
-        FILE *file = fopen(path, "r");
-        if (file && fseeko(file, 0, SEEK_END) == 0)
-            size = ftello(file);
-        if (file)
-            fclose(file);
+    while (stat(program_path("ledger.jsonl"), &ledger) != 0 || ledger.st_size < bytes) {
         assert_true(clock_mono_us() < until_us);
+        clock_sleep_until(clock_mono_us() + 1000);
     }
 }
 
@@ -237,14 +218,12 @@ TEST(ends_early_when_asked)
 /* A server is killed, and later the recorder itself: nothing that somebody was told may be lost. */
 TEST_WITH(killed_in_the_middle, program_two, program_end)
 {
-    char line[1000];
     struct process recorder;
     int status = 0;
-    snprintf(
-        line, sizeof line,
-        "record --server %s,%s --reset --duration 60s --connections 8 --stock 1000 --products 2",
-        program->servers[0].url, program->servers[1].url);
-    program_start(line, &recorder);
+    program_start(t_text("record --server %s,%s --reset --duration 60s --connections 8 "
+                         "--stock 1000 --products 2",
+                         program->servers[0].url, program->servers[1].url),
+                  &recorder);
     wait_for_ledger(100000);
     process_stop(&program->servers[1].process, SIGKILL, 1000, &status);
     program->count = 1;

@@ -55,16 +55,13 @@ TEST(a_rehearsal_needs_rights_on_rows_alone)
     program->options.database = rehearser;
     program->options.schema = "Re hearsal";
     program_exits(0, run);
-    program_exits(0, "audit");
-    program_says("1 of 1 products agree");
+    program_tells(0, "audit", "1 of 1 products agree");
     program_exits(0, "record --duration 60s "
                      "--strategy conditional --operations 100");
-    snprintf(script, sizeof script, "check %s/ledger.jsonl", program->folder);
-    program_exits(0, script);
+    program_exits(0, t_text("check %s", program_path("ledger.jsonl")));
 
     program_sql("seckill", "REVOKE UPDATE ON " REHEARSAL ".product FROM rehearser");
-    program_exits(2, run);
-    program_says("GRANT UPDATE ON " REHEARSAL ".product TO rehearser;");
+    program_tells(2, run, "GRANT UPDATE ON " REHEARSAL ".product TO rehearser;");
     program_sql("seckill", "DROP SCHEMA " REHEARSAL " CASCADE");
     program_sql("postgres", "DROP OWNED BY rehearser; DROP ROLE rehearser");
 }
@@ -120,10 +117,8 @@ TEST(the_files_have_their_shape)
     assert_true(json_is_object(json_object_get(results, "versions")));
     assert_true(json_is_object(json_object_get(results, "settings")));
     json_decref(results);
-    char page[600];
-    snprintf(page, sizeof page, "%s/report.html", program->folder);
-    program_says(page);
-    assert_int_equal(access(page, R_OK), 0);
+    program_says(program_path("report.html"));
+    assert_int_equal(access(program_path("report.html"), R_OK), 0);
 }
 
 TEST(counter_finds_lost_restocks)
@@ -176,8 +171,7 @@ TEST(an_old_snapshot_is_said)
     assert_null(strstr(program->output, "snapshot"));
     PQclear(PQexec(holder, begin));
     assert_int_equal(PQtransactionStatus(holder), PQTRANS_INTRANS);
-    program_exits(0, run);
-    program_says("An old snapshot was kept in the database in 1 of 1 measurements");
+    program_tells(0, run, "An old snapshot was kept in the database in 1 of 1 measurements");
     program_file_says("results.json", "\"old_snapshot\": true");
     PQfinish(holder);
 }
@@ -213,41 +207,30 @@ TEST(an_eviction_is_said)
 
 TEST(what_cannot_be_made)
 {
-    program_exits(2, "run --strategies magic");
-    program_says("magic");
-    program_exits(2, "run --server-binary /nowhere/seckill-server");
-    program_says("--server-binary");
+    program_tells(2, "run --strategies magic", "magic");
+    program_tells(2, "run --server-binary /nowhere/seckill-server", "--server-binary");
     /* A server that does not start: its last words are passed on. */
-    program_exits(2, "run --server-binary /bin/false");
-    program_says("exit status 1");
+    program_tells(2, "run --server-binary /bin/false", "exit status 1");
     program_exits(2, "run --server http://127.0.0.1:1");
-    program_exits(2, "run --stock many");
-    program_says("--stock");
+    program_tells(2, "run --stock many", "--stock");
 }
 
 TEST(running_servers_are_reset_only_when_allowed)
 {
     running = program_create(2);
-    char arguments[900];
-    snprintf(arguments, sizeof arguments,
-             "run --server %s,%s --duration 1s --strategies conditional --first-product 2000001",
-             running->servers[0].url, running->servers[1].url);
+    const char *arguments =
+        t_text("run --server %s,%s --duration 1s --strategies conditional --first-product 2000001",
+               running->servers[0].url, running->servers[1].url);
     program_exits(0, arguments);
-    program_exits(2, arguments);
-    program_says("--reset");
-    char again[920];
-    snprintf(again, sizeof again, "%s --reset", arguments);
-    program_exits(0, again);
+    program_tells(2, arguments, "--reset");
+    program_exits(0, t_text("%s --reset", arguments));
 }
 
 /* True when a process has `text` in its command line: a child of `parent`, or, for 0, anybody's. */
 static bool somebody_runs(const char *text, pid_t parent)
 {
-    char command[1200], whose[24] = "";
-    if (parent)
-        snprintf(whose, sizeof whose, "-P %d", (int)parent);
-    snprintf(command, sizeof command, "pgrep %s -f '^%s'", whose, text);
-    const char *const argv[] = {"sh", "-c", command, NULL};
+    const char *whose = parent ? t_text("-P %d", (int)parent) : "";
+    const char *const argv[] = {"sh", "-c", t_text("pgrep %s -f '^%s'", whose, text), NULL};
     char output[256];
     struct process_capture capture = {.output = output, .size = sizeof output, .limit_ms = 10000};
     struct error error;
@@ -321,15 +304,15 @@ TEST(wrk_is_needed_where_it_is_used)
 TEST(an_interrupt_stops_everything)
 {
     struct process harness;
-    char wrk[64], command[400];
+    char wrk[64];
     int seconds = 60 + (int)(getpid() % 1000); /* a load that nobody else on the machine has */
     snprintf(wrk, sizeof wrk, "wrk -t[0-9]* -c64 -d%ds", seconds);
-    snprintf(command, sizeof command,
-             "run --server-binary " SERVER " --duration %ds --strategies none", seconds);
     /* What the harness leaves behind becomes a child of ours. Others run the same server: this one
      * is found by the path that it is given. */
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
-    program_start(command, &harness);
+    program_start(
+        t_text("run --server-binary " SERVER " --duration %ds --strategies none", seconds),
+        &harness);
     int64_t until_us = clock_mono_us() + t_patience_us();
     while (!somebody_runs(wrk, 0)) {
         assert_true(clock_mono_us() < until_us);

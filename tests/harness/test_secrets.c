@@ -24,26 +24,15 @@
 static char programs[64], noted[96], server[96], pgbench[96];
 static char database[512], redis[128];
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *to = fopen(path, "w");
-    int closed = to && fputs(text, to) >= 0 ? fclose(to) : EOF;
-    assert_int_equal(closed, 0);
-}
-
 /* A script in `programs` that becomes `real`. */
 static void write_script(const char *name, const char *real, char *path, size_t size)
 {
-    char text[1000];
-
     snprintf(path, size, "%s/%s", programs, name);
-    snprintf(text, sizeof text,
-             "#!/bin/sh\n"
-             "tr '\\0' ' ' </proc/$$/cmdline >>%s\n"
-             "tr '\\0' ' ' </proc/$PPID/cmdline >>%s\n"
-             "exec %s \"$@\"\n",
-             noted, noted, real);
-    write_text(path, text);
+    t_write(path, t_text("#!/bin/sh\n"
+                         "tr '\\0' ' ' </proc/$$/cmdline >>%s\n"
+                         "tr '\\0' ' ' </proc/$PPID/cmdline >>%s\n"
+                         "exec %s \"$@\"\n",
+                         noted, noted, real));
     assert_int_equal(chmod(path, 0755), 0);
 }
 
@@ -74,22 +63,11 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     static const char *const names[] = {"noted", "seckill-server", "wrk", "pgbench", "secret"};
-    char path[128];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        snprintf(path, sizeof path, "%s/%s", programs, names[i]);
-        unlink(path);
-    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        unlink(t_text("%s/%s", programs, names[i]));
     rmdir(programs);
     program_destroy(program);
     return redis_own_teardown(state);
-}
-
-static void read_whole(const char *path, char *out, size_t size)
-{
-    FILE *from = t_open(path);
-    size_t length = fread(out, 1, size - 1, from);
-    fclose(from);
-    out[length] = '\0';
 }
 
 static void assert_unseen(const char *where, const char *text)
@@ -115,12 +93,10 @@ static void assert_secret_kept(const char *const programs_run[])
         snprintf(path, sizeof path, "%s/%s", program->folder, entry->d_name);
         if (entry->d_type != DT_REG)
             continue;
-        read_whole(path, text, sizeof text);
-        assert_unseen(path, text);
+        assert_unseen(path, t_read(path, text, sizeof text));
     }
     closedir(folder);
-    read_whole(noted, text, sizeof text);
-    assert_unseen("a command line", text);
+    assert_unseen("a command line", t_read(noted, text, sizeof text));
     for (size_t i = 0; programs_run[i]; i++) {
         snprintf(path, sizeof path, "%s/%s ", programs, programs_run[i]);
         if (!strstr(text, path))
@@ -146,26 +122,21 @@ static int run(const char *path, const char *const arguments[], const char *cons
 
 TEST(secrets_of_the_environment_are_kept)
 {
-    char variables[2][600];
-    snprintf(variables[0], sizeof variables[0], "SECKILL_DATABASE=%s", database);
-    snprintf(variables[1], sizeof variables[1], "SECKILL_REDIS=%s", redis);
-    assert_int_equal(run(LOADTEST, (const char *const[]){"run", SHORT_RUN, NULL},
-                         (const char *const[]){variables[0], variables[1],
-                                               "SECKILL_ADMIN_TOKEN=" SECRET "-token", NULL}),
-                     0);
+    const char *const variables[] = {t_text("SECKILL_DATABASE=%s", database),
+                                     t_text("SECKILL_REDIS=%s", redis),
+                                     "SECKILL_ADMIN_TOKEN=" SECRET "-token", NULL};
+    assert_int_equal(run(LOADTEST, (const char *const[]){"run", SHORT_RUN, NULL}, variables), 0);
     assert_secret_kept((const char *const[]){"seckill-server", "wrk", NULL});
 }
 
 /* The counter's wrk restocks, which takes the token. */
 TEST(secrets_of_flags_are_kept)
 {
-    char stock_redis[160];
-    snprintf(stock_redis, sizeof stock_redis, "--stock-redis=%s", redis);
     assert_int_equal(
         run(LOADTEST,
             (const char *const[]){"run", SHORT_RUN, "--scenario", "counter", "--database", database,
-                                  "--redis", redis, stock_redis, "--admin-token", (SECRET "-token"),
-                                  NULL},
+                                  "--redis", redis, t_text("--stock-redis=%s", redis),
+                                  "--admin-token", (SECRET "-token"), NULL},
             NULL),
         0);
     assert_secret_kept((const char *const[]){"seckill-server", "wrk", NULL});
@@ -174,14 +145,11 @@ TEST(secrets_of_flags_are_kept)
 /* The servers must not be told of the file too: they would refuse a secret that is there twice. */
 TEST(a_secret_may_stand_in_a_file)
 {
-    char path[96], variables[2][600];
-    snprintf(path, sizeof path, "%s/secret", programs);
-    write_text(path, redis);
-    snprintf(variables[0], sizeof variables[0], "SECKILL_DATABASE=%s", database);
-    snprintf(variables[1], sizeof variables[1], "SECKILL_REDIS_FILE=%s", path);
-    assert_int_equal(run(LOADTEST, (const char *const[]){"run", SHORT_RUN, NULL},
-                         (const char *const[]){variables[0], variables[1], NULL}),
-                     0);
+    const char *path = t_text("%s/secret", programs);
+    const char *const variables[] = {t_text("SECKILL_DATABASE=%s", database),
+                                     t_text("SECKILL_REDIS_FILE=%s", path), NULL};
+    t_write(path, redis);
+    assert_int_equal(run(LOADTEST, (const char *const[]){"run", SHORT_RUN, NULL}, variables), 0);
     assert_secret_kept((const char *const[]){"seckill-server", "wrk", NULL});
 }
 

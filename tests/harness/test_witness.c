@@ -170,20 +170,17 @@ TEST(what_it_waits_for)
 TEST(the_audit_command)
 {
     program->options.database = conninfo;
-    program_exits(2, "audit --product 1");
-    program_says("--product");
+    program_tells(2, "audit --product 1", "--product");
     program_exits(2, "audit");
     sql("INSERT INTO product VALUES (1, 10, 9, NULL, 1);"
         "INSERT INTO orders VALUES (1, 1, 1, 1, 1)");
     program_exits(0, "audit");
     sql("INSERT INTO product VALUES (2, 10, 10, NULL, 1);"
         "INSERT INTO orders VALUES (2, 1, 1, 1, 1)");
-    program_exits(1, "audit");
-    program_says("1 of 2 products agree");
+    program_tells(1, "audit", "1 of 2 products agree");
     program_exits(0, "audit --product 1");
     program->options.database = "host=/nowhere";
-    program_exits(2, "audit");
-    program_says("--database");
+    program_tells(2, "audit", "--database");
 }
 
 static bool looks(const char *as, const char *schema, struct error *error)

@@ -59,6 +59,15 @@ FILE *t_open(const char *path)
     return file;
 }
 
+const char *t_read(const char *path, char *out, size_t size)
+{
+    FILE *file = t_open(path);
+
+    out[fread(out, 1, size - 1, file)] = '\0';
+    fclose(file);
+    return out;
+}
+
 void t_write(const char *path, const char *text)
 {
     FILE *file = fopen(path, "we");
@@ -87,6 +96,20 @@ size_t t_count(const char *text, const char *part)
     for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
         count++;
     return count;
+}
+
+const char *t_text(const char *format, ...)
+{
+    static char texts[8][2048];
+    static size_t made;
+    char *text = texts[made++ % 8];
+    va_list arguments;
+
+    va_start(arguments, format);
+    int length = vsnprintf(text, sizeof texts[0], format, arguments);
+    va_end(arguments);
+    assert_in_range(length, 0, sizeof texts[0] - 1);
+    return text;
 }
 
 void t_rewind(FILE *file)

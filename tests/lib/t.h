@@ -58,6 +58,9 @@ void t_wait(int64_t until_us, const char *what);
 /* To read; the test fails when it cannot be opened. The caller closes it. */
 FILE *t_open(const char *path);
 
+/* A file's text, as far as it fits; the test fails when it cannot be read. Returns `out`. */
+const char *t_read(const char *path, char *out, size_t size);
+
 /* A file anew, with this text; the test fails when it cannot. */
 void t_write(const char *path, const char *text);
 
@@ -66,6 +69,9 @@ char *t_read(const char *path);
 
 /* How often `part` stands in a text. */
 size_t t_count(const char *text, const char *part);
+/* A text as printf makes it. It stays until seven more were made; the test fails when it is longer
+ * than 2047 bytes. */
+const char *t_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* From its beginning again. */
 void t_rewind(FILE *file);

@@ -8,10 +8,7 @@
 #include "loadtest/commands/articles/articles.h"
 #include "loadtest/load/open_loop.h"
 
-#include <arpa/inet.h>
-#include <curl/curl.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,16 +192,10 @@ static void hang_up(void *context)
 
 TEST_WITH(a_call_without_an_answer_ends_the_load, NULL, NULL)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t length = sizeof at;
-    int listener = t_socket(AF_INET);
+    int port, listener = t_reserve_port(&port);
     assert_int_equal(fcntl(listener, F_SETFL, O_NONBLOCK), 0);
-    assert_int_equal(bind(listener, (const struct sockaddr *)&at, length), 0);
     assert_int_equal(listen(listener, 2), 0);
-    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &length), 0);
-    char url[64];
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", ntohs(at.sin_port));
-    const char *const nobody[] = {url};
+    const char *const nobody[] = {t_text("http://127.0.0.1:%d", port)};
     struct counted_call calls[3] = {{.product = 1, .user = 1, .quantity = 1}};
     struct counted counted = {.calls = calls, .count = 3};
     const struct load load = {.targets = nobody,
@@ -265,11 +256,3 @@ static int tear_down(void **state)
 }
 
 TEST_EACH(set_up, tear_down)
-
-int main(void)
-{
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-    int failed = t_run_all(NULL, NULL);
-    curl_global_cleanup();
-    return failed;
-}

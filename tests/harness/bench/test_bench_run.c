@@ -16,10 +16,7 @@ static const char identifier[] = "\"Be\"\"nch\"";
 
 static json_t *load(void)
 {
-    char path[128];
-    json_error_t error;
-    snprintf(path, sizeof path, "%s/bench.json", program->folder);
-    json_t *document = json_load_file(path, 0, &error);
+    json_t *document = json_load_file(program_path("bench.json"), 0, NULL);
     assert_non_null(document);
     return document;
 }

@@ -17,33 +17,28 @@
 
 TEST(unknown_names_are_refused_with_the_nearest)
 {
-    program_exits(2, FAULTS "--faults stal");
-    program_says("--faults: there is no fault 'stal'");
+    program_tells(2, FAULTS "--faults stal", "--faults: there is no fault 'stal'");
     program_says("stall");
-    program_exits(2, FAULTS "--strategies conditionnal");
-    program_says("conditional");
-    program_exits(2, FAULTS "--reproduce conditional");
-    program_says("--reproduce takes STRATEGY/FAULT");
-    program_exits(2, FAULTS "--reproduce conditional/kil");
-    program_says("kill");
-    program_exits(2, FAULTS "--expect conditional/kill=perhaps");
-    program_says("--expect takes");
+    program_tells(2, FAULTS "--strategies conditionnal", "conditional");
+    program_tells(2, FAULTS "--reproduce conditional", "--reproduce takes STRATEGY/FAULT");
+    program_tells(2, FAULTS "--reproduce conditional/kil", "kill");
+    program_tells(2, FAULTS "--expect conditional/kill=perhaps", "--expect takes");
 }
 
 /* The control of a column, held to what it does not promise: the matrix must fail. */
 TEST(a_contradiction_is_the_exit_status)
 {
-    program_exits(1, FAULTS "--strategies redis-token --faults forget --runs 1 "
-                            "--expect redis-token/forget=holds");
-    program_says("CONTRADICTED");
+    program_tells(1,
+                  FAULTS "--strategies redis-token --faults forget --runs 1 "
+                         "--expect redis-token/forget=holds",
+                  "CONTRADICTED");
     program_says("A1 conservation");
 }
 
 /* As it stands, the same cell is as expected; the seed is the first word and the last. */
 TEST(a_cell_is_reproduced)
 {
-    program_exits(0, FAULTS "--reproduce redis-token/forget --seed 5");
-    program_says("seed 5\n");
+    program_tells(0, FAULTS "--reproduce redis-token/forget --seed 5", "seed 5\n");
     program_says("fails, as stated");
     program_says("keys in all");
     const char *last = strrchr(program->output, 's');
@@ -54,13 +49,11 @@ TEST(a_cell_is_reproduced)
 /* The cell is as expected, and what a pipeline asks for besides does not hold. */
 TEST(a_threshold_that_failed_is_the_exit_status)
 {
-    char arguments[600], junit[100];
-    snprintf(junit, sizeof junit, "%s/junit.xml", program->folder);
-    snprintf(arguments, sizeof arguments,
-             FAULTS "--reproduce redis-token/forget --fail-if max>1000s,orders>0 --junit %s",
-             junit);
-    program_exits(1, arguments);
-    program_says("fails, as stated");
+    program_tells(1,
+                  t_text(FAULTS "--reproduce redis-token/forget --fail-if max>1000s,orders>0 "
+                                "--junit %s",
+                         program_path("junit.xml")),
+                  "fails, as stated");
     program_says("Thresholds (--fail-if)\n  redis-token/forget, seed ");
     program_says(": orders>0: ");
     program_file_says("junit.xml",
@@ -74,50 +67,41 @@ TEST(a_threshold_that_failed_is_the_exit_status)
 
 TEST(what_is_wrong_with_a_threshold_is_said_first)
 {
-    char arguments[400], junit[100];
-    program_exits(2, FAULTS "--fail-if p99>250");
-    program_says("--fail-if: character 8: p99 is a time");
-    program_exits(2, FAULTS "--junit /nowhere/junit.xml");
-    program_says("--junit: cannot write /nowhere/junit.xml");
-    snprintf(junit, sizeof junit, "%s/junit.xml", program->folder);
-    snprintf(arguments, sizeof arguments, FAULTS "--faults stal --junit %s", junit);
-    program_exits(2, arguments);
+    program_tells(2, FAULTS "--fail-if p99>250", "--fail-if: character 8: p99 is a time");
+    program_tells(2, FAULTS "--junit /nowhere/junit.xml",
+                  "--junit: cannot write /nowhere/junit.xml");
+    program_exits(2, t_text(FAULTS "--faults stal --junit %s", program_path("junit.xml")));
     program_file_says("junit.xml", "<error message=\"--faults: there is no fault");
 }
 
 /* Nobody who is known to fail takes part: the column proves nothing. */
 TEST(a_column_without_a_control_proves_nothing)
 {
-    program_exits(2, FAULTS "--strategies redis-fenced --faults forget --runs 1");
-    program_says("forget proves nothing");
+    program_tells(2, FAULTS "--strategies redis-fenced --faults forget --runs 1",
+                  "forget proves nothing");
     program_says("0/1 held");
 }
 
 /* One piece has the control and the other what is held to it: alone the second proves nothing. */
 TEST(pieces_are_joined)
 {
-    char arguments[400], first[100];
+    const char *second = program_path("faults.json"), *first = program_path("first.json");
     program_exits(0, FAULTS "--reproduce redis-token/forget --seed 5");
-    snprintf(arguments, sizeof arguments, "%s/faults.json", program->folder);
-    snprintf(first, sizeof first, "%s/first.json", program->folder);
-    assert_int_equal(rename(arguments, first), 0);
-    program_exits(2, FAULTS "--strategies redis-token,redis-fenced --promised "
-                            "--faults forget --runs 1");
-    program_says("redis-fenced/forget: expected: holds; held.");
+    assert_int_equal(rename(second, first), 0);
+    program_tells(2,
+                  FAULTS "--strategies redis-token,redis-fenced --promised "
+                         "--faults forget --runs 1",
+                  "redis-fenced/forget: expected: holds; held.");
     assert_null(strstr(program->output, "redis-token/forget"));
-    snprintf(arguments, sizeof arguments, "faults --join %s/faults.json,%s", program->folder,
-             first);
-    program_exits(0, arguments);
-    program_says("forget is proven: redis-token broke, as it has to (1 of 1 runs)");
+    program_tells(0, t_text("faults --join %s,%s", second, first),
+                  "forget is proven: redis-token broke, as it has to (1 of 1 runs)");
     program_says("redis-fenced/forget: expected: holds; held.");
     program_file_says("report.html", "2 <span");
-    snprintf(arguments, sizeof arguments, "faults --join %s,%s", first, first);
-    program_exits(2, arguments);
-    program_says("redis-token/forget, seed 5: a run of it is in another one already");
-    program_exits(2, FAULTS "--strategies redis-token --promised --faults forget");
-    program_says("no cell is held to a promise there");
-    program_exits(2, "faults --join a --runs 2");
-    program_says("--runs is not for --join, which runs nothing");
+    program_tells(2, t_text("faults --join %s,%s", first, first),
+                  "redis-token/forget, seed 5: a run of it is in another one already");
+    program_tells(2, FAULTS "--strategies redis-token --promised --faults forget",
+                  "no cell is held to a promise there");
+    program_tells(2, "faults --join a --runs 2", "--runs is not for --join, which runs nothing");
 }
 
 /* The harness's children, two at most; how many there are. */

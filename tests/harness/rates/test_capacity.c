@@ -26,8 +26,8 @@ static int64_t figure(const json_t *results, const char *name)
 /* A latency below nothing. From 40 it falls to 10: fewer orders say nothing. */
 TEST(what_no_rate_holds_is_not_found)
 {
-    program_exits(1, CAPACITY "--slo p99<0us --rate 40 --arrivals constant");
-    program_says("No rate holds, from 10 orders/s on.");
+    program_tells(1, CAPACITY "--slo p99<0us --rate 40 --arrivals constant",
+                  "No rate holds, from 10 orders/s on.");
     program_says("p99<0us: ");
     json_t *results = found();
     assert_int_equal(figure(results, "rate_per_s"), 0);
@@ -48,7 +48,6 @@ TEST(what_no_rate_holds_is_not_found)
  * second at 16, and more than 40 at 64. */
 TEST(a_rate_is_found_and_confirmed)
 {
-    char path[128];
     program_exits(0, CAPACITY "--slo orders<40 --rate 16 --arrivals constant --within 60m");
     json_t *results = found();
     int64_t rate = figure(results, "rate_per_s");
@@ -56,31 +55,24 @@ TEST(a_rate_is_found_and_confirmed)
     assert_in_range(figure(results, "failed_per_s"), rate + 1, 42);
     assert_int_equal(figure(results, "confirmed"), 3);
     assert_int_equal(figure(results, "not_confirmed"), 0);
-    char says[80];
-    snprintf(says, sizeof says, "%d orders/s hold: 3 of 3 runs", (int)rate);
-    program_says(says);
+    program_says(t_text("%d orders/s hold: 3 of 3 runs", (int)rate));
     json_decref(results);
-    snprintf(path, sizeof path, "%s/capacity.csv", program->folder);
-    assert_int_equal(access(path, R_OK), 0);
+    assert_int_equal(access(program_path("capacity.csv"), R_OK), 0);
     program_file_says("report.html", "\"slo\":\"orders\\u003c40\"");
     program_file_says("report.html", "\"capacity.csv\":\"value,holds,");
 }
 
 TEST(time_that_is_over_is_said)
 {
-    program_exits(2, CAPACITY "--slo orders>=0 --rate 2 --within 1s");
-    program_says("--within 1 s is over");
+    program_tells(2, CAPACITY "--slo orders>=0 --rate 2 --within 1s", "--within 1 s is over");
     program_says("Not found: ");
 }
 
 TEST(what_is_wrong_is_said_before_the_load)
 {
-    program_exits(2, CAPACITY "--slo p99<50");
-    program_says("--slo: character 7: p99 is a time");
-    program_exits(2, CAPACITY "--strategy magic");
-    program_says("--strategy: the servers have no 'magic'");
-    program_exits(2, CAPACITY "--instances 1,2");
-    program_says("--instances takes one figure");
+    program_tells(2, CAPACITY "--slo p99<50", "--slo: character 7: p99 is a time");
+    program_tells(2, CAPACITY "--strategy magic", "--strategy: the servers have no 'magic'");
+    program_tells(2, CAPACITY "--instances 1,2", "--instances takes one figure");
 }
 
 TEST_EACH(program_alone, program_end)

@@ -13,9 +13,7 @@
 /* A row of sweep.csv; `number` 0 is its first line. False when there is none. */
 static bool read_row(int number, char *out, size_t size)
 {
-    char path[128];
-    snprintf(path, sizeof path, "%s/sweep.csv", program->folder);
-    FILE *file = t_open(path);
+    FILE *file = t_open(program_path("sweep.csv"));
     bool found = true;
     for (int i = 0; i <= number && found; i++)
         found = fgets(out, (int)size, file) != NULL;
@@ -60,7 +58,6 @@ TEST(values_take_turns)
  */
 TEST(a_sweep_has_a_report)
 {
-    char path[128];
     program_exits(0, "sweep --strategies conditional "
                      "--over connections=2,4 --set in-flight-per-product=3 "
                      "--duration 1s --rounds 1");
@@ -80,9 +77,8 @@ TEST(a_sweep_has_a_report)
     const json_t *set = json_object_get(settings, "set");
     assert_string_equal(json_string_value(json_array_get(set, 0)), "in-flight-per-product=3");
     json_decref(results);
-    snprintf(path, sizeof path, "%s/report.html", program->folder);
-    program_says(path);
-    assert_int_equal(access(path, R_OK), 0);
+    program_says(program_path("report.html"));
+    assert_int_equal(access(program_path("report.html"), R_OK), 0);
 }
 
 /* An order of redis-token asks Redis for its lock before it is committed and answered. */
@@ -101,7 +97,7 @@ TEST(redis_is_further_away)
 /* The settings of the started servers, as the kernel shows their command line. */
 TEST(servers_get_the_settings)
 {
-    char path[64], line[2048] = "";
+    char line[2048] = "";
     struct error error;
     struct instance server;
     struct options options = program->options;
@@ -111,8 +107,7 @@ TEST(servers_get_the_settings)
     options.work_ms = 2;
     if (!instance_start_all(&server, 1, &options, SERVER, program->folder, &error))
         fail_msg("%s", error.text);
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)server.process.pid);
-    FILE *file = t_open(path);
+    FILE *file = t_open(t_text("/proc/%d/cmdline", (int)server.process.pid));
     size_t length = fread(line, 1, sizeof line - 1, file);
     fclose(file);
     for (size_t i = 0; i + 1 < length; i++) {
@@ -130,10 +125,8 @@ TEST(servers_get_the_settings)
 
 TEST(what_cannot_be_swept)
 {
-    program_exits(2, "sweep --over colour=1");
-    program_says("--over");
-    program_exits(2, "sweep --over work-ms=0 --strategies magic");
-    program_says("magic");
+    program_tells(2, "sweep --over colour=1", "--over");
+    program_tells(2, "sweep --over work-ms=0 --strategies magic", "magic");
 }
 
 TEST_WITH(an_overload_has_a_lead, NULL, NULL)
@@ -156,19 +149,8 @@ TEST_WITH(goodput_is_measured, program_one, program_end)
     struct fleet fleet;
     program_open_fleet(program, &fleet);
     program_find_strategy(&fleet, "conditional", &conditional);
-    struct phase_plan plan = {.scenario = SCENARIO_HOT,
-                              .kind = PHASE_SPEED,
-                              .strategy = &conditional,
-                              .body = "",
-                              .wait_ms = -1,
-                              .connections = 8,
-                              .threads = 1,
-                              .duration_s = 1,
-                              .stock = 1000000000,
-                              .first_product = 3000002,
-                              .products = 1,
-                              .max_lag_ms = 60000,
-                              .round = 1};
+    struct phase_plan plan = program_plan(&conditional, 3000002);
+    plan.max_lag_ms = 60000;
     struct goodput goodput;
     if (!goodput_measure(&fleet, &plan, 10, 64, &goodput, &error))
         fail_msg("%s", error.text);

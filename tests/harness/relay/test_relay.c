@@ -41,19 +41,12 @@ static int64_t bitten(enum relay_type type)
     return relay_count(relay).bitten[type];
 }
 
-static struct sockaddr_in address_of(const char *text)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-
-    at.sin_port = htons((uint16_t)strtol(strchr(text, ':') + 1, NULL, 10));
-    return at;
-}
-
 static int connect_to(const char *text)
 {
-    struct sockaddr_in at = address_of(text);
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = t_socket(AF_INET);
 
+    at.sin_port = htons((uint16_t)strtol(strchr(text, ':') + 1, NULL, 10));
     assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
     return fd;
 }
@@ -303,14 +296,12 @@ TEST(what_makes_no_sense_is_refused)
 
 static int set_up(void **state)
 {
-    char text[32];
     struct error error;
     int port = 0;
 
     (void)state;
     listener = t_listen(&port);
-    snprintf(text, sizeof text, "127.0.0.1:%d", port);
-    relay = relay_start(RELAY_BYTES, "127.0.0.1:0", text, &error);
+    relay = relay_start(RELAY_BYTES, "127.0.0.1:0", t_text("127.0.0.1:%d", port), &error);
     if (!relay)
         fail_msg("%s", error.text);
     client = connect_to(relay_address(relay));

@@ -20,10 +20,7 @@
 /* A figure of oasis.json. */
 static int64_t figure(const char *part, const char *name)
 {
-    char path[128];
-    json_error_t fault;
-    snprintf(path, sizeof path, "%s/oasis.json", program->folder);
-    json_t *figures = json_load_file(path, 0, &fault);
+    json_t *figures = json_load_file(program_path("oasis.json"), 0, NULL);
     assert_non_null(figures);
     const json_t *value = json_object_get(json_object_get(figures, part), name);
     assert_true(json_is_integer(value));
@@ -35,15 +32,14 @@ static int64_t figure(const char *part, const char *name)
 /* What the database itself says, beside what the command says of it. */
 static int64_t ask(const char *what)
 {
-    char sql[400];
     PGconn *connection = PQconnectdb(program_database());
-    snprintf(sql, sizeof sql,
-             "SELECT %s FROM seckill.orders o JOIN seckill.product p ON p.id = o.product_id AND "
-             "p.epoch = o.epoch WHERE p.id BETWEEN 1000001 AND 1000017 AND o.status = 1",
-             what);
-    PGresult *result = PQexec(connection, sql);
+    PGresult *result = PQexec(
+        connection,
+        t_text("SELECT %s FROM seckill.orders o JOIN seckill.product p ON p.id = o.product_id AND "
+               "p.epoch = o.epoch WHERE p.id BETWEEN 1000001 AND 1000017 AND o.status = 1",
+               what));
     if (PQresultStatus(result) != PGRES_TUPLES_OK)
-        fail_msg("%s: %s", sql, PQerrorMessage(connection));
+        fail_msg("%s: %s", what, PQerrorMessage(connection));
     int64_t number = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
     PQclear(result);
     PQfinish(connection);
@@ -107,8 +103,8 @@ static void is_sold_out(int64_t tickets)
 
 TEST(the_hall_empties_and_the_books_agree)
 {
-    program_exits(0, "oasis --tickets 6000 --instances 2 --connections 32");
-    program_says(
+    program_tells(
+        0, "oasis --tickets 6000 --instances 2 --connections 32",
         "6,000 tickets for 17 nights, at most 4 a buyer. The hall empties on the page at http://");
     program_says("] 0 left, 6,000 sold");
     program_says("about six hours");
@@ -126,8 +122,8 @@ TEST(what_is_reserved_is_waited_for)
  * read is old. */
 TEST(none_is_found_to_oversell)
 {
-    program_exits(1, "oasis --tickets 60 --products 2 --strategy none --work-ms 5");
-    program_says("! OVERSOLD, tickets more than there were: ");
+    program_tells(1, "oasis --tickets 60 --products 2 --strategy none --work-ms 5",
+                  "! OVERSOLD, tickets more than there were: ");
     assert_true(figure("rows", "oversold") > 0);
     assert_true(ask("sum(o.quantity)") > 60);
     assert_int_equal(figure("rows", "limit_violations"), 0);
@@ -135,12 +131,9 @@ TEST(none_is_found_to_oversell)
 
 TEST(what_cannot_be_sold_is_refused)
 {
-    program_exits(2, "oasis --tickets 16");
-    program_says("--tickets must be at least one for each of --products");
-    program_exits(2, "oasis --instances 1,3");
-    program_says("--instances takes one figure here");
-    program_exits(2, "oasis --strategy bach");
-    program_says("--strategy: the servers have no 'bach'");
+    program_tells(2, "oasis --tickets 16", "--tickets must be at least one for each of --products");
+    program_tells(2, "oasis --instances 1,3", "--instances takes one figure here");
+    program_tells(2, "oasis --strategy bach", "--strategy: the servers have no 'bach'");
     program_says("batch");
     program_exits(2, "oasis --strategies batch");
     program_exits(2, "oasis --server http://127.0.0.1:1");
@@ -171,11 +164,10 @@ TEST(an_interrupt_says_how_far_it_came)
 TEST_WITH(a_killed_server_costs_no_ticket, program_two, program_end)
 {
     struct process sale;
-    char line[1000];
     int status = 0;
-    snprintf(line, sizeof line, "oasis --server %s,%s --reset --tickets 20000 --connections 32",
-             program->servers[0].url, program->servers[1].url);
-    program_start(line, &sale);
+    program_start(t_text("oasis --server %s,%s --reset --tickets 20000 --connections 32",
+                         program->servers[0].url, program->servers[1].url),
+                  &sale);
     read_port(&sale); /* until then the orders are those of the sale before */
     wait_for_orders(50);
     process_stop(&program->servers[1].process, SIGKILL, 1000, &status);

@@ -18,9 +18,7 @@
 
 static int check(const char *more)
 {
-    char line[600];
-    snprintf(line, sizeof line, "check %s/ledger.jsonl %s", program->folder, more);
-    return program_run(line);
+    return program_run(t_text("check %s %s", program_path("ledger.jsonl"), more));
 }
 
 static void is_found(const char *text)
@@ -43,13 +41,9 @@ static void holds_were_seen(void)
 
 static void is_kept(const char *strategy)
 {
-    char line[600];
-    snprintf(line, sizeof line, SHORT "--instances 2 --strategy %s", strategy);
-    program_exits(0, line);
-    line[0] = '\0';
-    if (strcmp(strategy, "redis-stock") == 0)
-        snprintf(line, sizeof line, "--stock-redis %s", program->options.redis);
-    if (check(line) != 0)
+    bool reserves = strcmp(strategy, "redis-stock") == 0;
+    program_exits(0, t_text(SHORT "--instances 2 --strategy %s", strategy));
+    if (check(reserves ? t_text("--stock-redis %s", program->options.redis) : "") != 0)
         fail_msg("%s: %s", strategy, program->output);
     holds_were_seen();
 }
@@ -107,15 +101,12 @@ TEST(what_was_told_of_an_order_is_held_against_its_row)
 /* Whatever is to go wrong when a hold ends, in the same transaction. */
 static void sell_with(const char *wrong)
 {
-    char text[600];
-    snprintf(text, sizeof text,
-             "CREATE FUNCTION wrong() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN %s; RETURN NEW;"
-             " END $$;"
-             "CREATE TRIGGER wrong AFTER UPDATE ON seckill.orders FOR EACH ROW"
-             " WHEN (OLD.status = 4 AND NEW.status = 5) EXECUTE FUNCTION wrong()",
-             wrong);
-    program_exits(0, SHORT "--strategy conditional --operations 1");
-    program_sql(NULL, text); /* the tables are there now */
+    program_exits(0, SHORT "--strategy conditional --operations 1"); /* makes the tables */
+    program_sql(NULL, t_text("CREATE FUNCTION wrong() RETURNS trigger LANGUAGE plpgsql AS"
+                             " $$ BEGIN %s; RETURN NEW; END $$;"
+                             "CREATE TRIGGER wrong AFTER UPDATE ON seckill.orders FOR EACH ROW"
+                             " WHEN (OLD.status = 4 AND NEW.status = 5) EXECUTE FUNCTION wrong()",
+                             wrong));
     int status = program_run(RECORD "--strategy conditional --duration 7s --stock 1000 --limit 1");
     program_sql(NULL, "DROP TRIGGER wrong ON seckill.orders; DROP FUNCTION wrong()");
     assert_int_equal(status, 0);
@@ -136,8 +127,7 @@ TEST(a_user_who_may_not_buy_again_is_found)
 
 TEST(percents_are_of_a_hundred)
 {
-    program_exits(2, SHORT "--paid 60 --paid-late 50");
-    program_says("--paid and --paid-late");
+    program_tells(2, SHORT "--paid 60 --paid-late 50", "--paid and --paid-late");
 }
 
 TEST_EACH(program_alone, program_end)

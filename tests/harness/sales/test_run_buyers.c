@@ -17,12 +17,9 @@
  * that has come through a proxy: the header decides. */
 static void a_header_is_sent(const char *load)
 {
-    char line[256];
-    snprintf(line, sizeof line,
-             RUN "--scenario counter --strategies conditional --header X-Shop:1 "
-                 "--header X-Forwarded-For:198.51.100.7 %s",
-             load);
-    program_exits(2, line);
+    program_exits(2, t_text(RUN "--scenario counter --strategies conditional --header X-Shop:1 "
+                                "--header X-Forwarded-For:198.51.100.7 %s",
+                            load));
     program_expect("conditional", "load", 1, "no run");
     program_file_says("results.json", "instance 1 of 1 got no orders");
     program_file_says("results.json", "\"headers\": \"X-Shop, X-Forwarded-For\"");
@@ -77,10 +74,7 @@ static int64_t figure(const json_t *results, size_t run, const char *name)
 /* 59 units for 30 users, of at most 2 each: all of them buy, and most come once too often. */
 static void a_limit_is_kept(const char *load)
 {
-    char line[256];
-    snprintf(line, sizeof line, RUN "--instances 2 --stock 59 --users 30 --limit 2 --wide %s",
-             load);
-    program_exits(0, line);
+    program_exits(0, t_text(RUN "--instances 2 --stock 59 --users 30 --limit 2 --wide %s", load));
     struct witness_holdings holdings = holdings_by_rows();
     assert_int_equal(holdings.orders, 59);
     assert_int_equal(holdings.most, 2);
@@ -129,10 +123,10 @@ static const char forgetting[] =
     "CREATE TRIGGER forget_units BEFORE INSERT OR UPDATE ON seckill.purchase"
     " FOR EACH ROW EXECUTE FUNCTION seckill.forget_units()";
 
-static void against_the_server(const char *more, char out[900])
+static const char *against_the_server(const char *more)
 {
-    snprintf(out, 900, "run --server %s --reset --duration 1s --connections 8 %s",
-             program->servers[0].url, more);
+    return t_text("run --server %s --reset --duration 1s --connections 8 %s",
+                  program->servers[0].url, more);
 }
 
 static int forget_no_more(void **state)
@@ -147,10 +141,9 @@ static int forget_no_more(void **state)
 /* Of 40 units somebody has two. */
 TEST_WITH(a_broken_limit_is_found, program_one, forget_no_more)
 {
-    char line[900];
     program_sql("seckill", forgetting);
-    against_the_server("--strategies conditional --stock 40 --users 41 --limit 1", line);
-    program_exits(1, line);
+    program_exits(1,
+                  against_the_server("--strategies conditional --stock 40 --users 41 --limit 1"));
     program_expect("conditional", "truth", 1, "BROKEN");
     program_says("users have more than the limit");
     program_says("Verdicts: 1 BROKEN.");
@@ -165,10 +158,9 @@ static const char limitless[] =
 /* Nobody can break a limit that is not there. */
 TEST_WITH(a_limit_that_is_lost_is_no_run, program_one, forget_no_more)
 {
-    char line[900];
     program_sql("seckill", limitless);
-    against_the_server("--strategies conditional --stock 40 --users 41 --limit 1", line);
-    program_exits(2, line);
+    program_exits(2,
+                  against_the_server("--strategies conditional --stock 40 --users 41 --limit 1"));
     program_expect("conditional", "truth", 1, "no run");
     program_says("has a limit of 0 a user, and was put on sale with one of 1");
 }
@@ -183,10 +175,8 @@ static int64_t audited(const json_t *results, size_t run, const char *name)
 /* Half of the orders come twice, with a limit and without stock for all: each has one order. */
 static void repeats_are_no_sales(const char *load)
 {
-    char line[256];
-    snprintf(line, sizeof line, RUN "--instances 2 --keys 50%% --users 60 --limit 1 --stock 50 %s",
-             load);
-    program_exits(0, line);
+    program_exits(0,
+                  t_text(RUN "--instances 2 --keys 50%% --users 60 --limit 1 --stock 50 %s", load));
     struct witness_holdings holdings = holdings_by_rows();
     assert_int_equal(holdings.orders, 50);
     assert_int_equal(holdings.buyers, 50);
@@ -230,10 +220,8 @@ static int lose_no_more(void **state)
 /* Each repeat is a sale of its own then, and no row says that it is a repeat. */
 TEST_WITH(lost_keys_are_found, program_one, lose_no_more)
 {
-    char line[900];
     program_sql("seckill", key_losing);
-    against_the_server("--strategies conditional --keys 50% --stock 40", line);
-    program_exits(1, line);
+    program_exits(1, against_the_server("--strategies conditional --keys 50% --stock 40"));
     json_t *results = program_results();
     program_expect("conditional", "truth", 1, "BROKEN");
     assert_int_equal(audited(results, 1, "unrepeatable"), 40);
@@ -261,9 +249,7 @@ TEST_WITH(another_order_is_no_answer, program_one, lose_no_more)
 {
     static const char by_conditional[] = "/orders?strategy=conditional";
     struct error error = {.text = ""};
-    char line[900];
-    against_the_server("--strategies conditional --keys 0% --stock 9", line);
-    program_exits(0, line);
+    program_exits(0, against_the_server("--strategies conditional --keys 0% --stock 9"));
     assert_int_equal(unrepeatable("seckill", by_conditional, &error), 0);
     program_sql("seckill",
                 "CREATE SCHEMA altered; CREATE TABLE altered.product AS TABLE seckill.product;"

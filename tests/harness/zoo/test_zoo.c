@@ -9,7 +9,6 @@
 #include "loadtest/zoo/play.h"
 #include "loadtest/zoo/print.h"
 
-#include <hiredis/hiredis.h>
 #include <libpq-fe.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -30,14 +29,10 @@ static struct zoo_place place(void)
                               setting("SECKILL_TEST_REDLOCK"), setting("SECKILL_TEST_MEMCACHED")};
 }
 
-static char *read_text(const char *path)
+static const char *read_text(const char *path)
 {
-    FILE *file = t_open(path);
-    char *text = calloc(1, 1 << 20);
-    assert_non_null(text);
-    text[fread(text, 1, (1 << 20) - 1, file)] = '\0';
-    fclose(file);
-    return text;
+    static char text[1 << 20];
+    return t_read(path, text, sizeof text);
 }
 
 static bool can_be_played(const struct zoo_exhibit *exhibit)
@@ -123,18 +118,9 @@ static int64_t schemas(void)
     return count("SELECT count(*) FROM pg_namespace WHERE nspname = '" ZOO_SCHEMA "'");
 }
 
-static redisContext *open_redis(void)
-{
-    const char *url = setting("SECKILL_TEST_REDIS");
-    assert_int_equal(strncmp(url, "unix://", 7), 0);
-    redisContext *redis = redisConnectUnix(url + 7);
-    assert_true(redis && !redis->err);
-    return redis;
-}
-
 static size_t keys(const char *pattern)
 {
-    redisContext *redis = open_redis();
+    redisContext *redis = program_redis();
     redisReply *reply = redisCommand(redis, "KEYS %s", pattern);
     assert_true(reply && reply->type == REDIS_REPLY_ARRAY);
     size_t found = reply->elements;
@@ -165,7 +151,7 @@ static void is_in(const char *document, const struct zoo_pair *pair)
 
 TEST_WITH(each_exhibit_is_as_its_page_says, NULL, close_stage)
 {
-    char *data = read_text(ZOO_JSON);
+    const char *data = read_text(ZOO_JSON);
     struct zoo_pair *pair = calloc(1, sizeof *pair);
     assert_non_null(pair);
     open_stage();
@@ -180,7 +166,6 @@ TEST_WITH(each_exhibit_is_as_its_page_says, NULL, close_stage)
         is_in(data, pair);
     }
     free(pair);
-    free(data);
     assert_int_equal(close_stage(state), 0);
     assert_int_equal(keys("*seckill-zoo*"), 0);
 }
@@ -188,12 +173,11 @@ TEST_WITH(each_exhibit_is_as_its_page_says, NULL, close_stage)
 /* None of an exhibit that is gone. */
 TEST(the_page_has_no_other_exhibits)
 {
-    char *data = read_text(ZOO_JSON);
+    const char *data = read_text(ZOO_JSON);
     size_t exhibits = 0;
     for (const char *at = data; (at = strstr(at, "\n\"")) != NULL; at++)
         exhibits++;
     assert_int_equal(exhibits, zoo.count);
-    free(data);
 }
 
 static bool keeps_all(const struct promise *promise)
@@ -275,8 +259,7 @@ TEST_WITH(what_happens_has_happened, NULL, close_stage)
 
 TEST(a_table_ends_with_the_books)
 {
-    program_exits(0, "zoo redis-token");
-    program_says("redis-token: A paused holder still writes");
+    program_tells(0, "zoo redis-token", "redis-token: A paused holder still writes");
     program_says("\n1   SET lock token-A NX PX 10000 → OK\n");
     program_says("(is paused past its lease)");
     program_says("The rows say: 2 sold of 1, 0 left");
@@ -297,21 +280,20 @@ TEST(without_a_name_it_lists_them)
 
 TEST(a_wrong_name_is_told_the_nearest)
 {
-    program_exits(2, "zoo none redis-tokn");
-    program_says("there is no exhibit 'redis-tokn' (zoo lists them): did you mean redis-token?");
+    program_tells(2, "zoo none redis-tokn",
+                  "there is no exhibit 'redis-tokn' (zoo lists them): did you mean redis-token?");
     assert_int_equal(schemas(), 0);
 }
 
 TEST(what_is_missing_is_named)
 {
-    program_exits(2, "zoo memcached-lock");
-    program_says("zoo: memcached-lock needs --memcached");
-    program_exits(2, "zoo redlock --redlock unix:///a,unix:///b");
-    program_says("zoo: redlock needs --redlock, with three nodes");
-    program_exits(2, "zoo redlock --redlock unix:///a,unix:///b,unix:///c");
-    program_says("redlock: step 1: --redlock: Redis: ");
-    program_exits(2, "zoo memcached-lock --memcached unix:///nowhere");
-    program_says("memcached-lock: step 1: memcached (--memcached): No such file or directory");
+    program_tells(2, "zoo memcached-lock", "zoo: memcached-lock needs --memcached");
+    program_tells(2, "zoo redlock --redlock unix:///a,unix:///b",
+                  "zoo: redlock needs --redlock, with three nodes");
+    program_tells(2, "zoo redlock --redlock unix:///a,unix:///b,unix:///c",
+                  "redlock: step 1: --redlock: Redis: ");
+    program_tells(2, "zoo memcached-lock --memcached unix:///nowhere",
+                  "memcached-lock: step 1: memcached (--memcached): No such file or directory");
     assert_int_equal(schemas(), 0);
 }
 

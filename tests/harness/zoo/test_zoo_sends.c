@@ -8,23 +8,10 @@
 #include "loadtest/zoo/exhibit.h"
 #include "loadtest/zoo/value.h"
 
-#include <curl/curl.h>
-#include <hiredis/hiredis.h>
 #include <stdlib.h>
 #include <string.h>
 
 static struct zoo zoo; /* of main */
-
-static redisContext *open_redis(void)
-{
-    static const char scheme[] = "unix://";
-    const char *url = getenv("SECKILL_TEST_REDIS");
-    assert_non_null(url);
-    assert_int_equal(strncmp(url, scheme, strlen(scheme)), 0);
-    redisContext *redis = redisConnectUnix(url + strlen(scheme));
-    assert_true(redis && !redis->err);
-    return redis;
-}
 
 /* Without types, the schema's place, and more than one blank. */
 static void flatten(const char *sql, char *out, size_t size)
@@ -82,29 +69,16 @@ TEST(shown_statements_are_pieces_of_the_servers)
     }
 }
 
-static size_t forget(char *bytes, size_t size, size_t number, void *context)
-{
-    (void)bytes, (void)context;
-    return size * number;
-}
-
-static void buy(const char *strategy)
+static void buy(const struct fleet *fleet, const char *strategy)
 {
     static int64_t user;
-    char url[500], body[100];
-    long status = 0;
-    CURL *curl = curl_easy_init();
-    assert_non_null(curl);
-    snprintf(url, sizeof url, "%s/orders?strategy=%s", program->servers[0].url, strategy);
-    snprintf(body, sizeof body, "{\"product_id\": 1000001, \"user_id\": %lld}", (long long)++user);
-    curl_easy_setopt(curl, CURLOPT_URL, url);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, forget);
-    assert_int_equal(curl_easy_perform(curl), CURLE_OK);
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-    curl_easy_cleanup(curl);
-    if (status != 201 && status != 202)
-        fail_msg("%s: %ld", strategy, status);
+    struct api_answer answer = {.status = 0};
+    struct error error = {.text = ""};
+    const char *body = t_text("{\"product_id\": 1000001, \"user_id\": %lld}", (long long)++user);
+    if (!api_post(fleet->api, fleet->urls[0], t_text("/orders?strategy=%s", strategy), body,
+                  &answer, &error) ||
+        (answer.status != 201 && answer.status != 202))
+        fail_msg("%s: %ld %s", strategy, answer.status, error.text);
 }
 
 enum { SAID_WORDS = 40, WORD_MAX = 64 };
@@ -220,7 +194,7 @@ static const struct {
 static redisContext *open_monitor(void)
 {
     const struct timeval patience = {.tv_sec = (time_t)(t_patience_us() / 1000000)};
-    redisContext *monitor = open_redis();
+    redisContext *monitor = program_redis();
     redisReply *reply = redisCommand(monitor, "MONITOR");
     assert_true(reply && reply->type == REDIS_REPLY_STATUS);
     freeReplyObject(reply);
@@ -231,7 +205,7 @@ static redisContext *open_monitor(void)
 TEST(commands_are_the_servers)
 {
     const struct api_sale sale = {.first = 1000001, .count = 1, .stock = 100};
-    redisContext *redis = open_redis(), *monitor = open_monitor();
+    redisContext *redis = program_redis(), *monitor = open_monitor();
     struct error error = {.text = ""};
     struct fleet fleet;
     program_open_fleet(program, &fleet);
@@ -240,7 +214,7 @@ TEST(commands_are_the_servers)
         const struct zoo_act *act = alone[i].safe ? &exhibit->safe : &exhibit->unsafe;
         if (!api_put_products(fleet.api, fleet.urls[0], &sale, &error))
             fail_msg("%s", error.text);
-        buy(act->strategy);
+        buy(&fleet, act->strategy);
         compare(redis, monitor, act, alone[i].who);
     }
     program_close_fleet(&fleet);
