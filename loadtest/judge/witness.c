@@ -211,19 +211,24 @@ bool witness_audit(struct witness *witness, int64_t first, int64_t last,
     return true;
 }
 
+/* What a statement gives of these products, in its first row: so many numbers. */
+static bool query_numbers(struct witness *witness, const char *sql, int64_t first, int64_t last,
+                          int64_t *out, int count, struct error *error)
+{
+    PGresult *rows = query_range(witness, sql, first, last, error);
+    for (int i = 0; rows && i < count; i++)
+        out[i] = number(rows, 0, i);
+    PQclear(rows);
+    return rows != NULL;
+}
+
 bool witness_look(struct witness *witness, int64_t first, int64_t last, struct witness_state *state,
                   struct error *error)
 {
-    PGresult *rows = query_range(witness, look_sql, first, last, error);
-    if (!rows)
-        return false;
-    *state = (struct witness_state){.products = number(rows, 0, 0),
-                                    .stock = number(rows, 0, 1),
-                                    .orders = number(rows, 0, 2),
-                                    .queued = number(rows, 0, 3),
-                                    .leftovers = number(rows, 0, 4) != 0};
-    PQclear(rows);
-    return true;
+    int64_t seen[5] = {0};
+    bool looked = query_numbers(witness, look_sql, first, last, seen, 5, error);
+    *state = (struct witness_state){seen[0], seen[1], seen[2], seen[3], .leftovers = seen[4] != 0};
+    return looked;
 }
 
 static PGresult *list_sales(struct witness *witness, struct error *error)
@@ -267,13 +272,10 @@ bool witness_same_sales(struct witness *witness, struct error *error)
 bool witness_hold(struct witness *witness, int64_t first, int64_t last,
                   struct witness_holdings *holdings, struct error *error)
 {
-    PGresult *rows = query_range(witness, hold_sql, first, last, error);
-    if (!rows)
-        return false;
-    *holdings = (struct witness_holdings){
-        .orders = number(rows, 0, 0), .buyers = number(rows, 0, 1), .most = number(rows, 0, 2)};
-    PQclear(rows);
-    return true;
+    int64_t seen[3] = {0};
+    bool asked = query_numbers(witness, hold_sql, first, last, seen, 3, error);
+    *holdings = (struct witness_holdings){seen[0], seen[1], seen[2]};
+    return asked;
 }
 
 bool witness_keyed(struct witness *witness, const struct witness_sample *sample,
@@ -302,12 +304,7 @@ bool witness_keyed(struct witness *witness, const struct witness_sample *sample,
 bool witness_count_keyless(struct witness *witness, int64_t first, int64_t last, int64_t *count,
                            struct error *error)
 {
-    PGresult *rows = query_range(witness, keyless_sql, first, last, error);
-    if (!rows)
-        return false;
-    *count = number(rows, 0, 0);
-    PQclear(rows);
-    return true;
+    return query_numbers(witness, keyless_sql, first, last, count, 1, error);
 }
 
 bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch, struct error *error)

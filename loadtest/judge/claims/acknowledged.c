@@ -194,28 +194,16 @@ static void check_invented(const struct view *view, const struct row_order *row)
                      row->key ? "key " : "no key", row->key ? row->key : "");
 }
 
-static int by_order(const void *a, const void *b)
-{
-    const struct ledger_op *left = *(const struct ledger_op *const *)a;
-    const struct ledger_op *right = *(const struct ledger_op *const *)b;
-    int by = strcmp(left->order, right->order);
-    return by ? by : (left->number > right->number) - (left->number < right->number);
-}
-
 /* One order must not be the answer to two claims, nor to two buys without a key. */
 static void check_shared(const struct view *view)
 {
     size_t count = 0;
-    const struct ledger_op **named = calloc(view->buys_count + 1, sizeof(void *));
-    if (!named) {
-        view->findings->no_memory = true;
-        return;
-    }
+    const struct ledger_op **named = view->list;
     for (size_t i = 0; i < view->buys_count; i++) {
         if (view->buys[i]->result == LEDGER_OK && view->buys[i]->order)
             named[count++] = view->buys[i];
     }
-    qsort(named, count, sizeof(void *), by_order);
+    qsort(named, count, sizeof(void *), view_by_order);
     for (size_t i = 1; i < count; i++) {
         const struct ledger_op *one = named[i - 1], *two = named[i];
         if (strcmp(one->order, two->order) != 0 || (one->key && view_compare_ops(one, two) == 0))
@@ -226,7 +214,6 @@ static void check_shared(const struct view *view)
         finding_show(finding, one);
         finding_show(finding, two);
     }
-    free(named);
 }
 
 /* The answer shows another order than it was asked about. */

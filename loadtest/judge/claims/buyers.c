@@ -91,10 +91,17 @@ static int by_key(const void *a, const void *b)
     return strcmp((*one)->key, (*other)->key);
 }
 
-/* The first two answers with one key and two ids, side by side in `keyed`. */
-static void check_ids(const struct view *view, const struct ledger_op **keyed, size_t count)
+/* The first two answers with one key and two ids. */
+static void check_keyed(const struct view *view)
 {
-    const struct ledger_op **first = keyed;
+    size_t count = 0;
+    const struct ledger_op **keyed = view->list, **first = keyed;
+    for (size_t i = 0; i < view->ledger->ops_count; i++) {
+        const struct ledger_op *op = &view->ledger->ops[i];
+        if (op->key && op->order)
+            keyed[count++] = op;
+    }
+    qsort(keyed, count, sizeof(void *), by_key);
     for (size_t i = 1; i < count; i++) {
         if (by_key(first, &keyed[i]) != 0)
             first = &keyed[i];
@@ -108,25 +115,6 @@ static void check_ids(const struct view *view, const struct ledger_op **keyed, s
         finding_show(finding, keyed[i]);
         return;
     }
-}
-
-/* Those that were told an order, by key. */
-static void check_keyed(const struct view *view)
-{
-    size_t count = 0;
-    const struct ledger_op **keyed = calloc(view->buys_count + 1, sizeof(void *));
-    for (size_t i = 0; keyed && i < view->ledger->ops_count; i++) {
-        const struct ledger_op *op = &view->ledger->ops[i];
-        if (op->key && op->order)
-            keyed[count++] = op;
-    }
-    if (keyed) {
-        qsort(keyed, count, sizeof(void *), by_key);
-        check_ids(view, keyed, count);
-    } else {
-        view->findings->no_memory = true;
-    }
-    free(keyed);
 }
 
 /* The repeat's answer was lost, or has no id: the rows say it. */

@@ -95,10 +95,19 @@ static int by_order(const void *a, const void *b)
 }
 
 /* Orders that were paid, or seen as sold, and are not there; who pays twice has lost one. */
-static void check_absent(const struct view *view, const struct ledger_op **told, size_t count)
+static void check_absent(const struct view *view)
 {
-    if (count > 0)
-        qsort(told, count, sizeof *told, by_order);
+    const struct ledger *ledger = view->ledger;
+    const struct ledger_op **told = view->list;
+    size_t count = 0;
+    for (size_t i = 0; i < ledger->ops_count; i++) {
+        const struct ledger_op *op = &ledger->ops[i];
+        bool sold = (op->kind == LEDGER_PAY && op->result == LEDGER_OK) ||
+                    (op->kind == LEDGER_READ && view_is_taken(op->state) && !op->named);
+        if (sold && !view_find(view, op->order))
+            told[count++] = op;
+    }
+    qsort(told, count, sizeof *told, by_order);
     for (size_t i = 0; i < count; i++) {
         bool paid = told[i]->kind == LEDGER_PAY;
         if (i > 0 && strcmp(told[i]->order, told[i - 1]->order) == 0)
@@ -115,21 +124,7 @@ static void check_absent(const struct view *view, const struct ledger_op **told,
 
 void check_payments(struct view *view)
 {
-    const struct ledger *ledger = view->ledger;
-    const struct ledger_op **told = calloc(ledger->ops_count + 1, sizeof *told);
-    size_t count = 0;
     for (size_t i = 0; i < view->rows->orders_count; i++)
         check_order(view, &view->orders[i]);
-    for (size_t i = 0; told && i < ledger->ops_count; i++) {
-        const struct ledger_op *op = &ledger->ops[i];
-        bool sold = (op->kind == LEDGER_PAY && op->result == LEDGER_OK) ||
-                    (op->kind == LEDGER_READ && view_is_taken(op->state) && !op->named);
-        if (sold && !view_find(view, op->order))
-            told[count++] = op;
-    }
-    if (told)
-        check_absent(view, told, count);
-    else
-        view->findings->no_memory = true;
-    free(told);
+    check_absent(view);
 }

@@ -229,18 +229,17 @@ static void check_users(struct shelf *shelf, const struct ledger_op **buys, size
     }
 }
 
-static void check_limits(struct shelf *shelf, const struct ledger_product *product,
-                         const struct ledger_op **buys)
+static void check_limits(struct shelf *shelf, const struct ledger_product *product)
 {
     size_t count = 0, ops_count, orders_count;
+    const struct ledger_op **buys = shelf->view->list;
     const struct ledger_op *const *ops = view_of_product(shelf->view, product->id, &ops_count);
     struct view_order *const *orders = view_orders_of(shelf->view, product->id, &orders_count);
     for (size_t i = 0; i < ops_count; i++) {
         if (ops[i]->kind == LEDGER_BUY)
             buys[count++] = ops[i];
     }
-    if (count > 1)
-        qsort(buys, count, sizeof(void *), by_user);
+    qsort(buys, count, sizeof(void *), by_user);
     shelf->refusal = "limit_reached";
     shelf->limit = product->limit;
     shelf->units = product->limit ? product->limit : INT64_MAX / 2;
@@ -262,8 +261,7 @@ void check_refusals(struct view *view)
     struct shelf shelf = {.view = view,
                           .steps = calloc(room, sizeof *shelf.steps),
                           .tree = calloc(2 * room, sizeof *shelf.tree)};
-    const struct ledger_op **buys = calloc(view->ledger->ops_count + 1, sizeof(void *));
-    if (shelf.steps && shelf.tree && buys) {
+    if (shelf.steps && shelf.tree) {
         for (size_t i = 0; i < view->ledger->products_count; i++) {
             const struct ledger_product *product = &view->ledger->products[i];
             shelf.product = product->id;
@@ -271,12 +269,11 @@ void check_refusals(struct view *view)
             const struct row_product *row = rows_find_product(view->rows, product->id);
             /* Where there is no limit, every unit is anybody's. */
             if (!view->people && (product->limit || !row->limit))
-                check_limits(&shelf, product, buys);
+                check_limits(&shelf, product);
         }
     } else {
         view->findings->no_memory = true;
     }
     free(shelf.steps);
     free(shelf.tree);
-    free(buys);
 }

@@ -14,14 +14,6 @@ struct refill {
     int64_t sure, perhaps, rows;
 };
 
-static int by_order(const void *a, const void *b)
-{
-    const struct ledger_op *left = *(const struct ledger_op *const *)a;
-    const struct ledger_op *right = *(const struct ledger_op *const *)b;
-    int by = strcmp(left->order, right->order);
-    return by ? by : (left->number > right->number) - (left->number < right->number);
-}
-
 /* All cancels of one order. */
 static void check_cancel(const struct view *view, const struct ledger_op *const *ops, size_t count)
 {
@@ -53,23 +45,18 @@ static void check_cancel(const struct view *view, const struct ledger_op *const 
 static void check_cancels(const struct view *view)
 {
     size_t count = 0;
-    const struct ledger_op **cancels = calloc(view->ledger->ops_count + 1, sizeof(void *));
-    if (!cancels) {
-        view->findings->no_memory = true;
-        return;
-    }
+    const struct ledger_op **cancels = view->list;
     for (size_t i = 0; i < view->ledger->ops_count; i++) {
         if (view->ledger->ops[i].kind == LEDGER_CANCEL)
             cancels[count++] = &view->ledger->ops[i];
     }
-    qsort(cancels, count, sizeof(void *), by_order);
+    qsort(cancels, count, sizeof(void *), view_by_order);
     for (size_t i = 0, from = 0; i < count; i++) {
         if (i + 1 < count && strcmp(cancels[i + 1]->order, cancels[from]->order) == 0)
             continue;
         check_cancel(view, &cancels[from], i + 1 - from);
         from = i + 1;
     }
-    free(cancels);
 }
 
 /* A cancel that nobody asked for gives somebody's units away. */

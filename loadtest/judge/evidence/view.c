@@ -101,6 +101,14 @@ static int orders_by_user(const void *a, const void *b)
     return by ? by : view_compare_texts(left->row->id, right->row->id);
 }
 
+int view_by_order(const void *a, const void *b)
+{
+    const struct ledger_op *left = *(const struct ledger_op *const *)a;
+    const struct ledger_op *right = *(const struct ledger_op *const *)b;
+    int by = strcmp(left->order, right->order);
+    return by ? by : compare(left->number, right->number);
+}
+
 static int orders_by_id(const void *a, const void *b)
 {
     const struct view_order *left = *(const struct view_order *const *)a;
@@ -108,19 +116,16 @@ static int orders_by_id(const void *a, const void *b)
     return strcmp(left->row->id, right->row->id);
 }
 
+static int is_order(const void *id, const void *item)
+{
+    return strcmp(id, (*(const struct view_order *const *)item)->row->id);
+}
+
 struct view_order *view_find(const struct view *view, const char *order)
 {
-    for (size_t from = 0, to = order ? view->ids_count : 0; from < to;) {
-        size_t middle = from + (to - from) / 2;
-        int by = strcmp(order, view->by_id[middle]->row->id);
-        if (by == 0)
-            return view->by_id[middle];
-        if (by < 0)
-            to = middle;
-        else
-            from = middle + 1;
-    }
-    return NULL;
+    struct view_order **found =
+        order ? bsearch(order, view->by_id, view->ids_count, sizeof(void *), is_order) : NULL;
+    return found ? *found : NULL;
 }
 
 bool view_is_sale(const struct ledger_op *op)
@@ -210,21 +215,18 @@ static void take_cancel(struct view_order *order, const struct ledger_op *op)
         order->cancel_sure_us = op->end_us;
 }
 
+static int is_claim(const void *op, const void *item)
+{
+    return view_compare_row(op, *(const struct row_order *const *)item);
+}
+
 static struct view_order *find_by_key(const struct view *view, const struct ledger_op *op)
 {
     if (!op->key || op->result == LEDGER_FAIL)
         return NULL;
-    for (size_t from = 0, to = view->rows->orders_count; from < to;) {
-        size_t middle = from + (to - from) / 2;
-        int by = view_compare_row(op, view->sold[middle]);
-        if (by == 0)
-            return &view->orders[view->sold[middle] - view->rows->orders];
-        if (by < 0)
-            to = middle;
-        else
-            from = middle + 1;
-    }
-    return NULL;
+    const struct row_order **found =
+        bsearch(op, view->sold, view->rows->orders_count, sizeof(void *), is_claim);
+    return found ? &view->orders[*found - view->rows->orders] : NULL;
 }
 
 static struct view_order *find_by_user(const struct view *view, const struct ledger_op *op)
@@ -308,12 +310,13 @@ bool view_init(struct view *view, struct error *error)
     size_t ops = view->ledger->ops_count + 1, orders = view->rows->orders_count + 1;
     view->buys = calloc(ops, sizeof(void *));
     view->times = calloc(ops, sizeof(void *));
+    view->list = calloc(ops, sizeof(void *));
     view->sold = calloc(orders, sizeof(void *));
     view->orders = calloc(orders, sizeof *view->orders);
     view->by_user = calloc(orders, sizeof(void *));
     view->by_id = calloc(orders, sizeof(void *));
-    if (!view->buys || !view->times || !view->sold || !view->orders || !view->by_user ||
-        !view->by_id) {
+    if (!view->buys || !view->times || !view->list || !view->sold || !view->orders ||
+        !view->by_user || !view->by_id) {
         view_fini(view);
         return error_fail(error, "out of memory");
     }
@@ -327,6 +330,7 @@ void view_fini(struct view *view)
 {
     free(view->buys);
     free(view->times);
+    free(view->list);
     free(view->sold);
     free(view->orders);
     free(view->by_user);

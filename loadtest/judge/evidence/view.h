@@ -54,6 +54,7 @@ struct view {
     struct view_order **by_user;    /* owned: the same by product, then by user */
     struct view_order **by_id;      /* owned: those that have one */
     const struct ledger_op **times; /* owned: every operation by product, then by its beginning */
+    const struct ledger_op **list;  /* owned: room for every operation, for the check that runs */
     size_t buys_count, ids_count, times_count;
     size_t sold_out;             /* set by check_refusals: answers */
     size_t exact[EXACT_ANSWERS]; /* set by exact_check: products */
@@ -76,6 +77,9 @@ int view_compare_texts(const char *a, const char *b);
 /* Whether they are of one claim, as the order of the lists has it: <0, 0, >0. */
 int view_compare_ops(const struct ledger_op *a, const struct ledger_op *b);
 int view_compare_row(const struct ledger_op *op, const struct row_order *row);
+
+/* For qsort, of operations that name an order: by that, then by their numbers. */
+int view_by_order(const void *a, const void *b);
 
 /* The operations of a product, in the order of their beginnings, in `times`. */
 const struct ledger_op *const *view_of_product(const struct view *view, int64_t product,
