@@ -33,25 +33,35 @@ static bool add_seeds(struct cell *cell, struct seeds seeds)
     return true;
 }
 
+/* All but the seeds: the counts, the worst, and the first red run, or else the last that counts. */
+static void add_up(struct cell *to, const struct cell *from)
+{
+    if (to->red == 0 && (from->runs > 0 || to->runs == 0))
+        to->shown = from->shown;
+    to->runs += from->runs;
+    to->red += from->red;
+    to->invalid += from->invalid;
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
+        to->violations[i] += from->violations[i];
+    if (from->longest_gap_us > to->longest_gap_us)
+        to->longest_gap_us = from->longest_gap_us;
+    if (from->runs > 0)
+        to->first_after_us = later(to->first_after_us, from->first_after_us);
+}
+
 void cell_add(struct cell *cell, const struct trial_result *result)
 {
+    struct cell one = {.invalid = 1, .shown = *result};
     (void)add_seeds(cell, (struct seeds){result->seed, result->seed});
-    if (result->verdict == TRIAL_INVALID) {
-        cell->invalid++;
-        if (cell->runs == 0)
-            cell->shown = *result;
-        return;
+    if (result->verdict != TRIAL_INVALID) {
+        one.invalid = 0;
+        one.runs = 1;
+        one.red = result->verdict == TRIAL_RED;
+        one.longest_gap_us = result->sales.longest_gap_us;
+        one.first_after_us = result->sales.first_after_us;
+        memcpy(one.violations, result->violations, sizeof one.violations);
     }
-    bool is_red = result->verdict == TRIAL_RED;
-    if (cell->red == 0)
-        cell->shown = *result;
-    cell->runs++;
-    cell->red += is_red;
-    for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
-        cell->violations[i] += result->violations[i];
-    if (result->sales.longest_gap_us > cell->longest_gap_us)
-        cell->longest_gap_us = result->sales.longest_gap_us;
-    cell->first_after_us = later(cell->first_after_us, result->sales.first_after_us);
+    add_up(cell, &one);
 }
 
 enum cell_verdict cell_verdict(const struct cell *cell)
@@ -81,6 +91,17 @@ const char *cell_expectation_name(enum cell_expectation expectation)
                                         [CELL_MAY_BREAK] = "may break",
                                         [CELL_NOTHING] = "nothing"};
     return names[expectation];
+}
+
+struct cell *matrix_find(const struct matrix *matrix, const char *strategy,
+                         const struct fault *fault)
+{
+    for (size_t i = 0; i < matrix->count; i++) {
+        struct cell *cell = &matrix->cells[i];
+        if (cell->fault == fault && strcmp(cell->strategy.name, strategy) == 0)
+            return cell;
+    }
+    return NULL;
 }
 
 bool matrix_proves(const struct matrix *matrix, const struct fault *fault)
@@ -116,18 +137,13 @@ static size_t column_of(const struct fault *fault)
     return column;
 }
 
-static bool is_of(const struct cell *a, const struct cell *b)
-{
-    return strcmp(a->strategy.name, b->strategy.name) == 0;
-}
-
 /* Where a cell that the matrix has not belongs: in its strategy's row, in the columns' order. */
 static size_t place_of(const struct matrix *matrix, const struct cell *cell)
 {
     size_t place = matrix->count;
     for (size_t i = 0; i < matrix->count; i++) {
         const struct cell *other = &matrix->cells[i];
-        if (!is_of(other, cell))
+        if (strcmp(other->strategy.name, cell->strategy.name) != 0)
             continue;
         if (column_of(other->fault) > column_of(cell->fault))
             return i;
@@ -179,17 +195,7 @@ static bool merge(struct cell *to, const struct cell *from, struct error *error)
             return error_fail(error, "%s/%s: more than %d stretches of seeds", from->strategy.name,
                               from->fault->name, CELL_SEEDS_MAX);
     }
-    if (to->red == 0 && (from->runs > 0 || to->runs == 0))
-        to->shown = from->shown;
-    to->runs += from->runs;
-    to->red += from->red;
-    to->invalid += from->invalid;
-    for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
-        to->violations[i] += from->violations[i];
-    if (from->longest_gap_us > to->longest_gap_us)
-        to->longest_gap_us = from->longest_gap_us;
-    if (from->runs > 0)
-        to->first_after_us = later(to->first_after_us, from->first_after_us);
+    add_up(to, from);
     return true;
 }
 
@@ -208,11 +214,7 @@ bool matrix_join(struct matrix *to, const struct matrix *from, struct error *err
 {
     for (size_t i = 0; i < from->count; i++) {
         const struct cell *cell = &from->cells[i];
-        struct cell *same = NULL;
-        for (size_t j = 0; j < to->count && !same; j++) {
-            if (to->cells[j].fault == cell->fault && is_of(&to->cells[j], cell))
-                same = &to->cells[j];
-        }
+        struct cell *same = matrix_find(to, cell->strategy.name, cell->fault);
         if (same ? !merge(same, cell, error) : !insert(to, cell, error))
             return false;
     }

@@ -57,6 +57,10 @@ enum cell_verdict cell_verdict(const struct cell *cell);
 const char *cell_verdict_name(enum cell_verdict verdict);
 const char *cell_expectation_name(enum cell_expectation expectation);
 
+/* NULL: it has no such cell. */
+struct cell *matrix_find(const struct matrix *matrix, const char *strategy,
+                         const struct fault *fault);
+
 /* Adds the runs of `from` to those of `to`, and the cells that it has not. False, and `to` is of no
  * use any more: a run is in both, a cell is not expected to do the same in both, out of memory. */
 bool matrix_join(struct matrix *to, const struct matrix *from, struct error *error);

@@ -103,10 +103,7 @@ struct trial {
 /* A relay before a Redis, and `*url` becomes its address. */
 static bool open_redis(struct way *way, const char **url, int64_t delay_us, struct error *error)
 {
-    if (!way_to_redis(way, *url, error) || (delay_us && !way_delay(way, delay_us, error)))
-        return false;
-    *url = way->address;
-    return true;
+    return way_before_redis(way, url, error) && (!delay_us || way_delay(way, delay_us, error));
 }
 
 /* The same of PostgreSQL, which is nearer, or the work's statements would take as long. */

@@ -63,6 +63,13 @@ bool way_to_redis(struct way *way, const char *url, struct error *error)
     return true;
 }
 
+bool way_before_redis(struct way *way, const char **url, struct error *error)
+{
+    bool made = way_to_redis(way, *url, error);
+    *url = way->address;
+    return made;
+}
+
 void way_close(struct way *way)
 {
     relay_stop(way->relay);

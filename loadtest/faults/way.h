@@ -19,6 +19,8 @@ struct way {
 bool way_to_postgres(struct way *way, const char *conninfo, struct error *error);
 /* unix:///PATH, or redis://[user:password@]HOST:PORT[/DB] with an address of digits. */
 bool way_to_redis(struct way *way, const char *url, struct error *error);
+/* The same, and *url becomes the address. */
+bool way_before_redis(struct way *way, const char **url, struct error *error);
 void way_close(struct way *way);
 
 /* Half of the round trip in each direction, from now on. */

@@ -9,17 +9,6 @@
 
 enum { LIST_BYTES = 400 };
 
-static const struct cell *find(const struct matrix *matrix, const char *strategy,
-                               const struct fault *fault)
-{
-    for (size_t i = 0; i < matrix->count; i++) {
-        if (matrix->cells[i].fault == fault &&
-            strcmp(matrix->cells[i].strategy.name, strategy) == 0)
-            return &matrix->cells[i];
-    }
-    return NULL;
-}
-
 /* Whether it is the first of its strategy. */
 static bool begins_row(const struct matrix *matrix, size_t i)
 {
@@ -179,7 +168,7 @@ static void print_row(FILE *to, const struct matrix *matrix, const struct marks 
         char text[40];
         if (!has_column(matrix, fault_at(i)))
             continue;
-        say_short(find(matrix, strategy, fault_at(i)), text, sizeof text);
+        say_short(matrix_find(matrix, strategy, fault_at(i)), text, sizeof text);
         fprintf(to, "%s%-*s%s", marks->cell, marks->width, text, marks->cell_end);
     }
     fputs(marks->row_end, to);

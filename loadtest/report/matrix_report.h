@@ -26,5 +26,9 @@ bool matrix_write(const char *folder, const struct matrix *matrix, json_t *made_
 /* FOLDER/faults.json, or the file itself, as it was written. The cells are the caller's to free,
  * also on failure, and so is *made_on. False: what is wrong, and in which cell. */
 bool matrix_read(const char *path, struct matrix *out, json_t **made_on, struct error *error);
+/* Matrices that were made in pieces, on several stacks at once or night after night, added up in
+ * one; *made_on is the first's: all must have been made by the same version of the server. */
+bool matrix_join_read(const struct option_list *folders, struct matrix *out, json_t **made_on,
+                      struct error *error);
 
 #endif

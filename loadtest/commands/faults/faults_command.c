@@ -8,7 +8,6 @@
 #include "loadtest/commands/commands.h"
 
 #include "loadtest/commands/faults/faults_gate.h"
-#include "loadtest/commands/faults/faults_join.h"
 #include "loadtest/commands/faults/faults_plan.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/matrix_report.h"
@@ -129,7 +128,7 @@ static int join(const struct faults_options *options)
     bool made_folder;
     int status = 2;
     bool joined = faults_gate_open(&gate, options, &error) &&
-                  faults_join(&options->join, &matrix, &made_on, &error);
+                  matrix_join_read(&options->join, &matrix, &made_on, &error);
     if (joined &&
         files_make_folder(options->shared.out, folder, sizeof folder, &made_folder, &error)) {
         status = report(&matrix, &gate, folder, json_incref(made_on));

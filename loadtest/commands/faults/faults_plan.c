@@ -241,11 +241,9 @@ static bool expect(struct matrix *matrix, const struct harness *harness, const c
     snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
     if (!split(harness, name, "--expect", &row, &fault, error))
         return false;
-    for (size_t i = 0; i < matrix->count; i++) {
-        struct cell *cell = &matrix->cells[i];
-        if (cell->fault == fault && strcmp(cell->strategy.name, row.strategy.name) == 0)
-            cell->expected = holds ? CELL_HOLDS : CELL_BREAKS;
-    }
+    struct cell *cell = matrix_find(matrix, row.strategy.name, fault);
+    if (cell)
+        cell->expected = holds ? CELL_HOLDS : CELL_BREAKS;
     return true;
 }
 

@@ -29,16 +29,6 @@ struct sweep {
     size_t complete;        /* of the results: all but one that was interrupted */
 };
 
-/* Puts a relay before a Redis; *url becomes its address. */
-static bool put_behind(struct way *way, const char **url, struct error *error)
-{
-    if (!**url)
-        return true;
-    bool made = way_to_redis(way, *url, error);
-    *url = way->address;
-    return made;
-}
-
 static bool put_redis_behind(struct sweep *sweep, struct error *error)
 {
     struct options *options = &sweep->options.shared;
@@ -46,8 +36,9 @@ static bool put_redis_behind(struct sweep *sweep, struct error *error)
         return true;
     if (!*options->redis && !*options->stock_redis)
         return error_fail(error, "redis-delay-us needs --redis");
-    return put_behind(&sweep->ways[0], &options->redis, error) &&
-           put_behind(&sweep->ways[1], &options->stock_redis, error);
+    return (!*options->redis || way_before_redis(&sweep->ways[0], &options->redis, error)) &&
+           (!*options->stock_redis ||
+            way_before_redis(&sweep->ways[1], &options->stock_redis, error));
 }
 
 static bool begin(struct sweep *sweep, const struct sweep_options *given, struct error *error)

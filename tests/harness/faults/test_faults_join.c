@@ -3,7 +3,6 @@
 #include "lib/t.h"
 
 #include "harness/faults/cell_runs.h"
-#include "loadtest/commands/faults/faults_join.h"
 #include "loadtest/report/matrix_report.h"
 
 #include <stdio.h>
@@ -26,13 +25,10 @@ static int begin(void **state)
 static int end(void **state)
 {
     struct folders *folders = *state;
-    static const char *const files[] = {"faults.json", "faults.md"};
+    static const char *const files[] = {"faults.json", "faults.md", "report.html"};
     for (size_t i = 0; i < folders->count; i++) {
-        char path[100];
-        for (size_t j = 0; j < 2; j++) {
-            snprintf(path, sizeof path, "%s/%s", folders->names[i], files[j]);
-            unlink(path);
-        }
+        for (size_t j = 0; j < 3; j++)
+            unlink(t_text("%s/%s", folders->names[i], files[j]));
         rmdir(folders->names[i]);
     }
     free(folders);
@@ -74,7 +70,7 @@ static bool join(const struct folders *folders, struct matrix *out, struct error
     json_t *made_on = NULL;
     for (size_t i = 0; i < folders->count; i++)
         snprintf(list.items[i], sizeof list.items[i], "%s", folders->names[i]);
-    bool joined = faults_join(&list, out, &made_on, error);
+    bool joined = matrix_join_read(&list, out, &made_on, error);
     json_decref(made_on);
     return joined;
 }
@@ -92,6 +88,7 @@ static void expect_refusal(const struct folders *folders, const char *text)
 TEST(what_was_written_is_read)
 {
     struct folders *folders = *state;
+    static char written[2][1 << 16];
     struct matrix matrix;
     json_t *made_on = NULL;
     struct error error;
@@ -109,33 +106,19 @@ TEST(what_was_written_is_read)
     cell.shown.sales.shades_count = 1;
     write_cells(folders, &cell, 1, "1.0");
     assert_true(matrix_read(folders->names[0], &matrix, &made_on, &error));
-    assert_int_equal(
-        json_integer_value(json_object_get(json_object_get(made_on, "machine"), "cores")), 2);
     assert_int_equal(matrix.count, 1);
-    assert_int_equal(matrix.seed, 7);
-    assert_int_equal(matrix.runs, 2);
-    const struct cell *read = &matrix.cells[0];
-    assert_ptr_equal(read->fault, &fault_stall);
-    assert_string_equal(read->strategy.name, "redis-token");
-    assert_int_equal(read->expected, CELL_BREAKS);
-    assert_int_equal(read->runs, 3);
-    assert_int_equal(read->red, 2);
-    assert_int_equal(read->invalid, 1);
-    assert_int_equal(read->seeds_count, 1);
-    assert_int_equal(read->seeds[0].first, 4);
-    assert_int_equal(read->seeds[0].last, 7);
-    assert_memory_equal(read->violations, cell.violations, sizeof cell.violations);
-    assert_int_equal(read->longest_gap_us, 1234567);
-    assert_int_equal(read->first_after_us, -1);
-    assert_int_equal(read->shown.seed, 4);
-    assert_string_equal(read->shown.evidence, cell.shown.evidence);
-    assert_string_equal(read->shown.example, cell.shown.example);
-    assert_memory_equal(&read->shown.sales.steps, &cell.shown.sales.steps, 2 * sizeof(int));
-    assert_int_equal(read->shown.sales.count, 2);
-    assert_int_equal(read->shown.sales.shades[0].heal_us, 900);
-    assert_int_equal(read->shown.sales.shades_count, 1);
-    json_decref(made_on);
+    assert_ptr_equal(matrix.cells[0].fault, &fault_stall);
+    assert_int_equal(matrix.cells[0].expected, CELL_BREAKS);
+    assert_int_equal(matrix.cells[0].red, 2);
+    assert_int_equal(matrix.cells[0].seeds[0].last, 7);
+    assert_string_equal(matrix.cells[0].shown.example, cell.shown.example);
+    /* All the rest: written once more it is the same file. */
+    assert_true(matrix_write(new_folder(folders), &matrix, made_on, &error));
     free(matrix.cells);
+    for (size_t i = 0; i < 2; i++)
+        t_read(t_text("%s/faults.json", folders->names[i]), written[i], sizeof written[i]);
+    assert_non_null(strstr(written[0], "\"longest_gap_us\": 1234567"));
+    assert_string_equal(written[0], written[1]);
 }
 
 /* A column of another piece stands in its strategy's row, and its control proves it there. */
@@ -261,13 +244,11 @@ TEST(a_damaged_file_is_refused)
          "\"timeline\", \"faults\"[0]: \"begin_us\" is not"},
     };
     struct cell cell = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 1);
-    char path[100];
     write_cells(folders, &cell, 1, "1.0");
-    snprintf(path, sizeof path, "%s/faults.json", folders->names[0]);
+    const char *path = t_text("%s/faults.json", folders->names[0]);
     json_t *whole = json_load_file(path, 0, NULL);
     assert_non_null(whole);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char says[200];
         json_t *damaged = json_deep_copy(whole);
         json_t *value = json_loads(rows[i].value, JSON_DECODE_ANY, NULL);
         assert_non_null(value);
@@ -275,34 +256,24 @@ TEST(a_damaged_file_is_refused)
                             value);
         assert_int_equal(json_dump_file(damaged, path, 0), 0);
         json_decref(damaged);
-        snprintf(says, sizeof says, "%s: cells[0]: ", path);
-        expect_refusal(folders, says);
+        expect_refusal(folders, "faults.json: cells[0]: ");
         expect_refusal(folders, rows[i].says);
     }
     json_decref(whole);
 }
 
-static void put(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-}
-
 TEST(what_is_no_matrix_is_refused)
 {
     struct folders *folders = *state;
-    char path[100];
-    snprintf(path, sizeof path, "%s/faults.json", new_folder(folders));
+    const char *path = t_text("%s/faults.json", new_folder(folders));
     expect_refusal(folders, "faults.json: No such file or directory");
-    put(path, "{\n\"cells\": [\n");
+    t_write(path, "{\n\"cells\": [\n");
     expect_refusal(folders, "faults.json: line 3: ");
-    put(path, "{\"runs\": []}");
+    t_write(path, "{\"runs\": []}");
     expect_refusal(folders, "it is no faults.json");
-    put(path, "{\"cells\": [{}]}");
+    t_write(path, "{\"cells\": [{}]}");
     expect_refusal(folders, "\"seed\" is not a whole number");
-    put(path, "{\"cells\": [{}], \"seed\": 1, \"runs\": 3}");
+    t_write(path, "{\"cells\": [{}], \"seed\": 1, \"runs\": 3}");
     expect_refusal(folders, "cells[0]: \"strategy\" is not a text");
 }
 
