@@ -3,8 +3,11 @@
 
 #include "loadtest/faults/confidence.h"
 #include "loadtest/report/files.h"
-#include "loadtest/report/page/page_matrix.h"
+#include "loadtest/report/page/page.h"
+#include "loadtest/report/page/words.h"
 #include "loadtest/report/results.h"
+
+#include <inttypes.h>
 
 static json_t *violations_json(const struct cell *cell)
 {
@@ -80,13 +83,48 @@ static bool write_markdown(const char *folder, const struct matrix *matrix, stru
     return files_close(file, "faults.md", error);
 }
 
+static void write_content(FILE *to, const void *context)
+{
+    const struct matrix *matrix = context;
+    fputs("<div data-draw=\"files\"></div><p class=\"note\">", to);
+    if (matrix->joined > 0) {
+        fprintf(to, "%zu ", matrix->joined);
+        words_spans(to, "matrices in one", "份矩阵合并");
+    } else {
+        fprintf(to, "seed %" PRId64, matrix->seed);
+    }
+    fputs("</p>\n<div class=\"scroll\">", to);
+    matrix_print_html(to, matrix);
+    fputs("</div>\n<p class=\"note\">", to);
+    words_spans(
+        to,
+        "Red runs / runs. held: promised, and never red. *: the column's control, known to fail. "
+        "Below: sales over time, of one run each; where it is shaded the fault was in force.",
+        "出错的运行 / 全部运行。held：承诺过，且从未出错。*：该列的对照，已知会出错。"
+        "下面是每格一次运行的成交时间线，阴影处故障正在发生。");
+    fputs("</p>\n", to);
+    fputs("<div data-draw=\"cells\"></div>\n", to);
+}
+
+/* report.html: the matrix, and drawn by the script what was found in each cell, with a timeline of
+ * its sales and the fault shaded. `made` is its faults.json, and is taken. */
+static bool write_page(const char *folder, const struct matrix *matrix, json_t *made,
+                       struct error *error)
+{
+    json_t *files = json_object();
+    page_add_file(files, folder, "faults.json");
+    page_add_file(files, folder, "faults.md");
+    json_object_set_new(made, "files", files);
+    return page_write(folder, write_content, matrix, json_pack("[o]", made), error);
+}
+
 bool matrix_write(const char *folder, const struct matrix *matrix, json_t *made_on,
                   struct error *error)
 {
     json_t *made = matrix_json(matrix, made_on);
     if (files_write_json(folder, "faults.json", json_incref(made), error) &&
         write_markdown(folder, matrix, error))
-        return page_write_matrix(folder, matrix, made, error);
+        return write_page(folder, matrix, made, error);
     json_decref(made);
     return false;
 }

@@ -3,7 +3,7 @@
 #ifndef SECKILL_LOADTEST_REPORT_PAGE_COMPARE_H
 #define SECKILL_LOADTEST_REPORT_PAGE_COMPARE_H
 
-#include "loadtest/report/page/drawn.h"
+#include "loadtest/report/page/page.h"
 
 #include <stdio.h>
 

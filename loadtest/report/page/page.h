@@ -10,9 +10,17 @@
 #define SECKILL_LOADTEST_REPORT_PAGE_PAGE_H
 
 #include "base/error.h"
+#include "loadtest/report/document/document.h"
 
 #include <jansson.h>
 #include <stdio.h>
+
+/* A run that a page is about. */
+struct page_run {
+    const char *name;         /* as the reader knows it, a folder's; borrowed */
+    const char *folder;       /* of its CSV files; NULL: not known; borrowed */
+    struct document document; /* the caller's */
+};
 
 /* FOLDER/report.html: the page's frame around what `write` writes. `drawn` is what the script
  * draws, and is taken; NULL is no memory. */

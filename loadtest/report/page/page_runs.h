@@ -5,7 +5,7 @@
 #ifndef SECKILL_LOADTEST_REPORT_PAGE_PAGE_RUNS_H
 #define SECKILL_LOADTEST_REPORT_PAGE_PAGE_RUNS_H
 
-#include "loadtest/report/page/drawn.h"
+#include "loadtest/report/page/page.h"
 
 /* FOLDER/report.html. */
 bool page_write_runs(const char *folder, const struct page_run *runs, size_t count,
