@@ -194,14 +194,35 @@ static bool is_word(const struct option_list *wanted, const char *word)
     return wanted->count == 1 && strcmp(wanted->items[0], word) == 0;
 }
 
-bool harness_is_group(const struct option_list *wanted)
+static bool choose_group(const struct harness *harness, bool all, bool first,
+                         struct harness_chosen *out, struct error *error)
 {
-    return is_word(wanted, "all") || is_word(wanted, "usual");
+    for (size_t i = 0; i < harness->strategies_count; i++) {
+        const struct api_strategy *strategy = &harness->strategies[i];
+        if (!all && !strategy->usual)
+            continue;
+        if (strategy->available)
+            out->items[out->count++] = strategy;
+        else if (first)
+            fprintf(stderr, "seckill-loadtest: left out: %s (%s)\n", strategy->name,
+                    strategy->unavailable_reason);
+    }
+    return out->count > 0 || error_fail(error, "no strategy is available");
 }
 
-bool harness_in_group(const struct option_list *wanted, const struct api_strategy *strategy)
+bool harness_choose_all(const struct harness *harness, const struct option_list *wanted, bool first,
+                        struct harness_chosen *out, struct error *error)
 {
-    return is_word(wanted, "all") || (is_word(wanted, "usual") && strategy->usual);
+    out->count = 0;
+    if (is_word(wanted, "all") || is_word(wanted, "usual"))
+        return choose_group(harness, is_word(wanted, "all"), first, out, error);
+    for (size_t i = 0; i < wanted->count; i++) {
+        const struct api_strategy *strategy = harness_choose(harness, wanted->items[i], error);
+        if (!strategy)
+            return false;
+        out->items[out->count++] = strategy;
+    }
+    return true;
 }
 
 bool harness_may_reset(const struct harness *harness, int64_t products, struct error *error)

@@ -54,10 +54,15 @@ const struct api_strategy *harness_strategy(const struct harness *harness, const
 const struct api_strategy *harness_choose(const struct harness *harness, const char *name,
                                           struct error *error);
 
-/* Whether --strategies has a word for several, `all` or `usual`; whether the strategy is of them.
- */
-bool harness_is_group(const struct option_list *wanted);
-bool harness_in_group(const struct option_list *wanted, const struct api_strategy *strategy);
+/* Some of the servers' strategies. */
+struct harness_chosen {
+    const struct api_strategy *items[HARNESS_STRATEGIES_MAX]; /* borrowed: the harness's */
+    size_t count;
+};
+/* Those of --strategies, which has names, or a word for several, `all` or `usual`: of these what is
+ * not available is left out, and said so on the first fleet. False: there is none. */
+bool harness_choose_all(const struct harness *harness, const struct option_list *wanted, bool first,
+                        struct harness_chosen *out, struct error *error);
 
 /* Whether a sale of so many products may be started: somebody else's orders are not ours to wipe
  * out. */

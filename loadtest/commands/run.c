@@ -29,8 +29,7 @@ struct run {
     struct results results;   /* owned: items */
     struct document document; /* owned: what was made of them */
     size_t complete; /* of the results: those of strategies whose phases of a round are all there */
-    const struct api_strategy *chosen[HARNESS_STRATEGIES_MAX]; /* borrowed: harness */
-    size_t chosen_count;
+    struct harness_chosen chosen;
     struct thresholds fail_if;
     struct junit junit; /* owned */
 };
@@ -38,34 +37,6 @@ struct run {
 static bool is_articles(const struct run *run)
 {
     return run->harness.options->scenario == SCENARIO_ARTICLES;
-}
-
-/* --strategies against what the servers have. */
-static bool choose(struct run *run, struct error *error)
-{
-    const struct option_list *wanted = &run->options->strategies;
-    run->chosen_count = 0;
-    if (harness_is_group(wanted)) {
-        for (size_t i = 0; i < run->harness.strategies_count; i++) {
-            const struct api_strategy *strategy = &run->harness.strategies[i];
-            if (!harness_in_group(wanted, strategy))
-                continue;
-            if (strategy->available)
-                run->chosen[run->chosen_count++] = strategy;
-            else if (run->results.count == 0) /* said once, not for every fleet */
-                fprintf(stderr, "seckill-loadtest: left out: %s (%s)\n", strategy->name,
-                        strategy->unavailable_reason);
-        }
-        return run->chosen_count > 0 || error_fail(error, "no strategy is available");
-    }
-    for (size_t i = 0; i < wanted->count; i++) {
-        const struct api_strategy *strategy =
-            harness_choose(&run->harness, wanted->items[i], error);
-        if (!strategy)
-            return false;
-        run->chosen[run->chosen_count++] = strategy;
-    }
-    return true;
 }
 
 static int64_t products_of(const struct options *options)
@@ -84,7 +55,7 @@ static bool has_one_phase(const struct run *run)
 static size_t phases_of(const struct run *run)
 {
     const struct options *options = run->harness.options;
-    return options->instances.count * (size_t)options->rounds * run->chosen_count *
+    return options->instances.count * (size_t)options->rounds * run->chosen.count *
            (has_one_phase(run) ? 1 : 2);
 }
 
@@ -125,13 +96,14 @@ static bool run_strategy(struct run *run, const struct api_strategy *strategy, i
 
 static bool run_fleet(struct run *run, int count, struct error *error)
 {
-    if (!harness_open_fleet(&run->harness, count, error) || !choose(run, error) ||
-        (run->results.count == 0 &&
-         !harness_may_reset(&run->harness, products_of(run->harness.options), error)))
+    bool first = run->results.count == 0;
+    if (!harness_open_fleet(&run->harness, count, error) ||
+        !harness_choose_all(&run->harness, &run->options->strategies, first, &run->chosen, error) ||
+        (first && !harness_may_reset(&run->harness, products_of(run->harness.options), error)))
         return false;
     for (int round = 1; round <= (int)run->harness.options->rounds; round++) {
-        for (size_t i = 0; i < run->chosen_count; i++) {
-            if (!run_strategy(run, run->chosen[i], round, error))
+        for (size_t i = 0; i < run->chosen.count; i++) {
+            if (!run_strategy(run, run->chosen.items[i], round, error))
                 return false;
         }
     }
@@ -242,25 +214,9 @@ static void forget_the_interrupted(struct run *run)
 /* Mistakes on the command line are reported before anything is started. */
 static bool begin(struct run *run, struct error *error)
 {
-    const struct run_options *options = run->options;
-    if (*options->shared.fail_if &&
-        !thresholds_parse("fail-if", options->shared.fail_if, &run->fail_if, error))
-        return false;
-    return junit_open(&run->junit, options->shared.junit, error) &&
-           harness_init(&run->harness, &options->shared, error);
-}
-
-/* `ended`: what ended the run before its time; NULL: nothing. */
-static bool write_junit(struct run *run, const char *ended, struct error *error)
-{
-    struct junit_case one = {.group = "run", .name = "made", .outcome = JUNIT_ERROR};
-    gate_add_cases(&run->junit, &run->document, &run->fail_if);
-    if (ended) {
-        snprintf(one.type, sizeof one.type, "ended");
-        snprintf(one.text, sizeof one.text, "%s", ended);
-        junit_add(&run->junit, &one);
-    }
-    return junit_close(&run->junit, "seckill-loadtest run", error);
+    const struct options *options = &run->options->shared;
+    return gate_open(&run->fail_if, &run->junit, options, error) &&
+           harness_init(&run->harness, options, error);
 }
 
 int command_run(const struct run_options *options)
@@ -280,7 +236,8 @@ int command_run(const struct run_options *options)
         forget_the_interrupted(run);
     int status = begun ? report(run) : 2;
     status = harness_status(made, status, &error);
-    if (!write_junit(run, made ? NULL : error.text, &error))
+    gate_add_cases(&run->junit, &run->document, &run->fail_if);
+    if (!gate_close(&run->junit, "run", made ? NULL : error.text, &error))
         status = process_fail(error.text);
     harness_fini(&run->harness);
     results_fini(&run->results);

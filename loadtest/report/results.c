@@ -239,6 +239,14 @@ static const char columns[] =
     "number:q,"
     "article_experiment:q,article_did:q,article_published:q,article_ours:q";
 
+bool results_publish(const char *folder, json_t *json, const struct results_csv *csv,
+                     struct document *out, struct error *error)
+{
+    return document_write(folder, json, out, error) &&
+           csv_write(folder, csv->name, csv->columns, out->runs, error) &&
+           page_write_run(folder, out, error);
+}
+
 bool results_write(const char *folder, const struct results *results, const struct options *options,
                    const struct machine *machine, struct document *out, struct error *error)
 {

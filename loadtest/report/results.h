@@ -33,8 +33,17 @@ json_t *results_json_database(const struct machine *machine); /* PostgreSQL's se
 json_t *results_json_document(json_t *runs, const struct options *options,
                               const struct machine *machine);
 
+/* Writes a results.json, which it takes, and of what was read from it a CSV file with these columns
+ * (csv.h), and report.html. As document_write: *out is there also when something could not be
+ * written. */
+struct results_csv {
+    const char *name, *columns;
+};
+bool results_publish(const char *folder, json_t *json, const struct results_csv *csv,
+                     struct document *out, struct error *error);
+
 /* Writes results.json, and of what was read from it results.csv, with a rate arrivals.csv, and
- * report.html. As document_write: *out is there also when something could not be written. */
+ * report.html. As results_publish. */
 bool results_write(const char *folder, const struct results *results, const struct options *options,
                    const struct machine *machine, struct document *out, struct error *error);
 

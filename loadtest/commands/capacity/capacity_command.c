@@ -14,8 +14,6 @@
 #include "base/clock.h"
 #include "loadtest/commands/capacity/capacity_search.h"
 #include "loadtest/commands/harness.h"
-#include "loadtest/report/csv.h"
-#include "loadtest/report/page/page_runs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -219,19 +217,17 @@ static json_t *json_capacity(const struct capacity *capacity)
 
 static bool write_files(struct capacity *capacity, struct error *error)
 {
+    static const struct results_csv csv = {
+        "capacity.csv", "value,holds,strategy,instances,connections,round,requests_per_s:1,"
+                        "committed_per_s:1,refused,failed,unknown,latency_us_p50,latency_us_p90,"
+                        "latency_us_p99,latency_us_max,verdict:q,error:q"};
     const struct harness *harness = &capacity->harness;
     json_t *rows = json_array();
     for (size_t i = 0; i < capacity->results.count; i++)
         json_array_append_new(rows, json_row(&capacity->results.items[i], &capacity->slo));
     json_t *document = results_json_document(rows, harness->options, &harness->machine);
     json_object_set_new(document, "capacity", json_capacity(capacity));
-    return document_write(harness->folder, document, &capacity->document, error) &&
-           csv_write(harness->folder, "capacity.csv",
-                     "value,holds,strategy,instances,connections,round,requests_per_s:1,"
-                     "committed_per_s:1,refused,failed,unknown,latency_us_p50,latency_us_p90,"
-                     "latency_us_p99,latency_us_max,verdict:q,error:q",
-                     capacity->document.runs, error) &&
-           page_write_run(harness->folder, &capacity->document, error);
+    return results_publish(harness->folder, document, &csv, &capacity->document, error);
 }
 
 /* The exit status: 0 a rate was found, 1 none holds. */

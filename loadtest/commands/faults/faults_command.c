@@ -111,10 +111,10 @@ static int report(const struct matrix *matrix, const struct faults_gate *gate, c
     return status;
 }
 
-static int close_gate(struct faults_gate *gate, int status)
+static int close_gate(struct faults_gate *gate, const char *ended, int status)
 {
     struct error error;
-    return faults_gate_close(gate, &error) ? status : process_fail(error.text);
+    return faults_gate_close(gate, ended, &error) ? status : process_fail(error.text);
 }
 
 /* Joins the cells of earlier runs; nothing is started. */
@@ -127,16 +127,16 @@ static int join(const struct faults_options *options)
     char folder[1024];
     bool made_folder;
     int status = 2;
-    bool joined = faults_gate_open(&gate, options, &error) &&
+    bool joined = gate_open(&gate.fail_if, &gate.junit, &options->shared, &error) &&
                   matrix_join_read(&options->join, &matrix, &made_on, &error);
     if (joined &&
         files_make_folder(options->shared.out, folder, sizeof folder, &made_folder, &error)) {
         status = report(&matrix, &gate, folder, json_incref(made_on));
-        faults_gate_add_cases(&gate, &matrix, NULL);
+        faults_gate_add_cases(&gate, &matrix);
     } else {
         process_fail(error.text);
     }
-    status = close_gate(&gate, status);
+    status = close_gate(&gate, NULL, status);
     json_decref(made_on);
     free(matrix.cells);
     return status;
@@ -153,7 +153,7 @@ int command_faults(const struct faults_options *options)
     run->options = options;
     printf("seed %" PRId64 "\n", options->shared.seed);
     fflush(stdout);
-    bool begun = faults_gate_open(&run->gate, options, &error) &&
+    bool begun = gate_open(&run->gate.fail_if, &run->gate.junit, &options->shared, &error) &&
                  harness_init(&run->harness, &options->shared, &error) && prepare(run, &error);
     if (*options->reproduce)
         run->matrix.runs = 1;
@@ -165,8 +165,8 @@ int command_faults(const struct faults_options *options)
     status = harness_status(made, status, &error);
     if (!begun)
         run->matrix.count = 0;
-    faults_gate_add_cases(&run->gate, &run->matrix, made ? NULL : error.text);
-    status = close_gate(&run->gate, status);
+    faults_gate_add_cases(&run->gate, &run->matrix);
+    status = close_gate(&run->gate, made ? NULL : error.text, status);
     printf("seed %" PRId64 "\n", options->shared.seed);
     free(run->matrix.cells);
     harness_fini(&run->harness);

@@ -4,14 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-bool faults_gate_open(struct faults_gate *gate, const struct faults_options *options,
-                      struct error *error)
-{
-    return (!*options->shared.fail_if ||
-            thresholds_parse("fail-if", options->shared.fail_if, &gate->fail_if, error)) &&
-           junit_open(&gate->junit, options->shared.junit, error);
-}
-
 bool faults_gate_add(struct faults_gate *gate, const struct cell *cell,
                      const struct trial_result *result, struct error *error)
 {
@@ -80,7 +72,7 @@ static void add_column(struct junit *junit, const struct matrix *matrix, const s
     junit_add(junit, &one);
 }
 
-void faults_gate_add_cases(struct faults_gate *gate, const struct matrix *matrix, const char *ended)
+void faults_gate_add_cases(struct faults_gate *gate, const struct matrix *matrix)
 {
     for (size_t i = 0; i < matrix->count; i++)
         add_cell(&gate->junit, &matrix->cells[i]);
@@ -88,17 +80,11 @@ void faults_gate_add_cases(struct faults_gate *gate, const struct matrix *matrix
         add_column(&gate->junit, matrix, fault_at(i));
     for (size_t i = 0; i < gate->count; i++)
         gate_add_load(&gate->junit, gate->runs[i].name, &gate->fail_if, &gate->runs[i].measured);
-    if (ended) {
-        struct junit_case one = {
-            .group = "faults", .name = "made", .outcome = JUNIT_ERROR, .type = "ended"};
-        snprintf(one.text, sizeof one.text, "%s", ended);
-        junit_add(&gate->junit, &one);
-    }
 }
 
-bool faults_gate_close(struct faults_gate *gate, struct error *error)
+bool faults_gate_close(struct faults_gate *gate, const char *ended, struct error *error)
 {
-    bool written = junit_close(&gate->junit, "seckill-loadtest faults", error);
+    bool written = gate_close(&gate->junit, "faults", ended, error);
     free(gate->runs);
     *gate = (struct faults_gate){0};
     return written;

@@ -5,7 +5,6 @@
 #ifndef SECKILL_LOADTEST_COMMANDS_FAULTS_FAULTS_GATE_H
 #define SECKILL_LOADTEST_COMMANDS_FAULTS_FAULTS_GATE_H
 
-#include "loadtest/commands/line/command_line.h"
 #include "loadtest/faults/matrix.h"
 #include "loadtest/report/pipeline/gate.h"
 
@@ -17,10 +16,6 @@ struct faults_gate {
     size_t count, room;
 };
 
-/* --fail-if and --junit, before anything is started. */
-bool faults_gate_open(struct faults_gate *gate, const struct faults_options *options,
-                      struct error *error);
-
 /* A run of a cell, when it counts. False: out of memory. */
 bool faults_gate_add(struct faults_gate *gate, const struct cell *cell,
                      const struct trial_result *result, struct error *error);
@@ -28,10 +23,9 @@ bool faults_gate_add(struct faults_gate *gate, const struct cell *cell,
 /* The exit status, from what the matrix asks for. */
 int faults_gate_print(const struct faults_gate *gate, FILE *to, int status);
 
-/* Adds the cases of a matrix. `ended`: what ended it before its time; NULL: nothing. */
-void faults_gate_add_cases(struct faults_gate *gate, const struct matrix *matrix,
-                           const char *ended);
-/* Writes the file and frees everything. */
-bool faults_gate_close(struct faults_gate *gate, struct error *error);
+/* Adds the cases of a matrix. */
+void faults_gate_add_cases(struct faults_gate *gate, const struct matrix *matrix);
+/* Writes the file, as gate_close, and frees everything. */
+bool faults_gate_close(struct faults_gate *gate, const char *ended, struct error *error);
 
 #endif

@@ -7,6 +7,27 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define COUNT_OF(list) (sizeof(list) / sizeof(list)[0])
+
+static bool is_one_of(const char *flag, const char *const names[], size_t count)
+{
+    size_t at = 0;
+    while (at < count && strcmp(flag, names[at]) != 0)
+        at++;
+    return at < count;
+}
+
+/* The first flag that was given and is one of these names, or is none of them; NULL: there is none.
+ */
+static const char *find_given(const struct option_given *given, const char *const names[],
+                              size_t count, bool among)
+{
+    for (size_t i = 0; i < given->count; i++)
+        if (is_one_of(given->flags[i], names, count) == among)
+            return given->flags[i];
+    return NULL;
+}
+
 static bool finish_body(const struct options *options, struct error *error)
 {
     return !*options->body || strcmp(options->body, "plain") == 0 ||
@@ -40,18 +61,11 @@ static bool check_articles(const struct options *options, const struct option_gi
         "strategies", "instances", "connections", "threads", "duration", "stock", "products",
         "rounds",     "work-ms",   "body",        "wait-ms", "server",   "rate",  "fail-if",
         "junit",      "header",    "users",       "limit",   "keys"};
-    if (options->scenario != SCENARIO_ARTICLES)
-        return true;
-    for (size_t i = 0; i < given->count; i++) {
-        for (size_t j = 0; j < sizeof fixed / sizeof fixed[0]; j++) {
-            if (strcmp(given->flags[i], fixed[j]) == 0)
-                return error_fail(error,
-                                  "--%s is not for --scenario articles: its experiments are the "
-                                  "articles' own",
-                                  fixed[j]);
-        }
-    }
-    return true;
+    const char *flag = find_given(given, fixed, COUNT_OF(fixed), true);
+    return options->scenario != SCENARIO_ARTICLES || !flag ||
+           error_fail(error,
+                      "--%s is not for --scenario articles: its experiments are the articles' own",
+                      flag);
 }
 
 /* Why the scenario has no such buyers; NULL: it may have them. */
@@ -154,13 +168,9 @@ static bool check_join(const struct faults_options *options, const struct option
     static const char *const idle[] = {"strategies", "faults",  "runs",           "short",
                                        "reproduce",  "stack",   "control-binary", "expect",
                                        "promised",   "fail-if", "seed",           "server-binary"};
-    for (size_t i = 0; options->join.count > 0 && i < given->count; i++) {
-        for (size_t j = 0; j < sizeof idle / sizeof idle[0]; j++) {
-            if (strcmp(given->flags[i], idle[j]) == 0)
-                return error_fail(error, "--%s is not for --join, which runs nothing", idle[j]);
-        }
-    }
-    return true;
+    const char *flag = find_given(given, idle, COUNT_OF(idle), true);
+    return options->join.count == 0 || !flag ||
+           error_fail(error, "--%s is not for --join, which runs nothing", flag);
 }
 
 /* --judge makes no load, so a load's options mean nothing beside it. A name that is empty, as a
@@ -169,19 +179,13 @@ static bool check_judge(const struct shop_options *options, const struct option_
                         struct error *error)
 {
     static const char *const taken[] = {"judge", "out", "fail-if", "junit"};
-    bool judges = false;
-    for (size_t i = 0; i < given->count; i++)
-        judges = judges || strcmp(given->flags[i], "judge") == 0;
-    for (size_t i = 0; judges && i < given->count; i++) {
-        size_t at = 0;
-        while (at < sizeof taken / sizeof taken[0] && strcmp(given->flags[i], taken[at]) != 0)
-            at++;
-        if (at == sizeof taken / sizeof taken[0])
-            return error_fail(error,
-                              "--%s is for a load, and with --judge nothing is sent: there are "
-                              "--out, --fail-if and --junit",
-                              given->flags[i]);
-    }
+    const char *flag = find_given(given, taken, COUNT_OF(taken), false);
+    bool judges = find_given(given, taken, 1, true);
+    if (judges && flag)
+        return error_fail(error,
+                          "--%s is for a load, and with --judge nothing is sent: there are --out, "
+                          "--fail-if and --junit",
+                          flag);
     return !judges || *options->judge || error_fail(error, "--judge: which ledger? Name its file");
 }
 
@@ -202,16 +206,14 @@ static bool check_init(const struct shop_options *options, const struct option_g
 static bool check_loop(const struct shop_options *options, const struct option_given *given,
                        struct error *error)
 {
-    for (size_t i = 0; i < given->count; i++) {
-        const char *flag = given->flags[i];
-        bool of_a_rate = strcmp(flag, "duration") == 0 || strcmp(flag, "arrivals") == 0 ||
-                         strcmp(flag, "max-lag-ms") == 0;
-        if (of_a_rate && options->shared.rate_per_s == 0)
-            return error_fail(error, "--%s needs a --rate", flag);
-        if (strcmp(flag, "buyers") == 0 && options->shared.rate_per_s > 0)
-            return error_fail(error, "--buyers is a number of purchases: not with a --rate, which "
-                                     "lasts for --duration");
-    }
+    static const char *const of_a_rate[] = {"duration", "arrivals", "max-lag-ms"};
+    static const char *const of_none[] = {"buyers"};
+    const char *flag = find_given(given, of_a_rate, COUNT_OF(of_a_rate), true);
+    if (flag && options->shared.rate_per_s == 0)
+        return error_fail(error, "--%s needs a --rate", flag);
+    if (find_given(given, of_none, COUNT_OF(of_none), true) && options->shared.rate_per_s > 0)
+        return error_fail(error, "--buyers is a number of purchases: not with a --rate, which "
+                                 "lasts for --duration");
     return true;
 }
 

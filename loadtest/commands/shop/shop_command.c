@@ -154,18 +154,6 @@ static bool begin(struct shop_run *run, struct error *error)
     return thresholds_are_measured("fail-if", &run->fail_if, missing, error);
 }
 
-/* `ended`: why there is no verdict; NULL: there is one. */
-static bool write_junit(struct shop_run *run, const char *ended, struct error *error)
-{
-    if (ended) {
-        struct junit_case one = {
-            .group = "shop", .name = "made", .outcome = JUNIT_ERROR, .type = "ended"};
-        snprintf(one.text, sizeof one.text, "%s", ended);
-        junit_add(&run->junit, &one);
-    }
-    return junit_close(&run->junit, "seckill-loadtest shop", error);
-}
-
 /* --init: the file is made, and nothing is sent. */
 static int make_target(const struct shop_options *options)
 {
@@ -186,15 +174,13 @@ int command_shop(const struct shop_options *options)
     struct shop_run run = {.options = options};
     struct error error;
     int status = 2;
-    if ((*options->shared.fail_if &&
-         !thresholds_parse("fail-if", options->shared.fail_if, &run.fail_if, &error)) ||
-        !junit_open(&run.junit, options->shared.junit, &error))
+    if (!gate_open(&run.fail_if, &run.junit, &options->shared, &error))
         return process_fail(error.text);
     bool made = begin(&run, &error) && (*options->judge ? judge_again(&run, &status, &error)
                                                         : sell(&run, &status, &error));
     if (!made)
         status = process_fail(error.text);
-    if (!write_junit(&run, made ? NULL : error.text, &error))
+    if (!gate_close(&run.junit, "shop", made ? NULL : error.text, &error))
         status = process_fail(error.text);
     target_fini(&run.target);
     return status;

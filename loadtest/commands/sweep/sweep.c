@@ -12,9 +12,6 @@
 #include "loadtest/commands/harness.h"
 #include "loadtest/commands/sweep/sweep_plan.h"
 #include "loadtest/faults/way.h"
-#include "loadtest/report/csv.h"
-#include "loadtest/report/page/page_runs.h"
-#include "loadtest/report/results.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -114,33 +111,16 @@ static const struct line *find(const struct document *document, const char *stra
     return NULL;
 }
 
-/* "best", "= best" where no difference from it is shown, else nothing. */
-static const char *mark(const struct document *document, const struct line *line)
-{
-    static const char *const words[] = {
-        [LINE_BEST] = "best", [LINE_LIKE_BEST] = "= best", [LINE_LESS] = ""};
-    return line->rounds > 0 ? words[document_mark(document, line)] : "";
-}
-
-static double best_of(const struct document *document, const char *strategy)
-{
-    double best = 0;
-    for (size_t i = 0; i < document->count; i++)
-        if (strcmp(document->lines[i].strategy, strategy) == 0 &&
-            document->lines[i].figures[LINE_COMMITTED].median > best)
-            best = document->lines[i].figures[LINE_COMMITTED].median;
-    return best;
-}
-
-static void print_line(const struct document *document, const struct line *line, double best,
+static void print_line(const struct document *document, const struct line *line,
                        struct verdict_tally *tally)
 {
     const struct span *its = line->figures;
     const struct span *rate = &its[LINE_COMMITTED];
+    double best = document_best_rate(document, line->strategy);
     bool counts = line->verdict == VERDICT_BROKEN || line->verdict == VERDICT_NO_RUN;
     printf("%-18s %21" PRId64 " %9.0f %9.0f %9.0f %6.2f  %-6s %9.2f %9.2f %9.0f\n", line->strategy,
            line->value, rate->median, rate->least, rate->most, best > 0 ? rate->median / best : 0,
-           mark(document, line), its[LINE_P50].median, its[LINE_P99].median,
+           document_mark_word(document, line), its[LINE_P50].median, its[LINE_P99].median,
            its[LINE_FAILED].median);
     if (counts)
         printf("  ! %s %s\n", verdict_name(line->verdict), line->error ? line->error : "");
@@ -153,7 +133,7 @@ static void print_strategy(const struct sweep *sweep, const struct document *doc
     for (size_t i = 0; i < sweep->plan.count; i++) {
         const struct line *line = find(document, strategy, sweep->plan.values[i]);
         if (line)
-            print_line(document, line, best_of(document, strategy), tally);
+            print_line(document, line, tally);
     }
 }
 
@@ -168,15 +148,6 @@ static json_t *json_swept(const struct sweep *sweep, const struct phase_result *
                           options.shared.work_ms > 0 ? options.shared.work_ms : 0, "redis_delay_us",
                           options.redis_delay_us));
     return object;
-}
-
-static bool write_csv(const char *folder, const json_t *rows, struct error *error)
-{
-    return csv_write(folder, "sweep.csv",
-                     "over,value,strategy,instances,connections,work_ms,redis_delay_us,round,"
-                     "requests_per_s:1,committed_per_s:1,refused,failed,unknown,latency_us_p50,"
-                     "latency_us_p90,latency_us_p99,latency_us_max,verdict:q",
-                     rows, error);
 }
 
 /* The settings that stayed the same; of the varied one, the values. */
@@ -199,12 +170,14 @@ static json_t *json_document(const struct sweep *sweep, json_t *rows)
 
 static bool write_files(const struct sweep *sweep, struct document *out, struct error *error)
 {
-    const char *folder = sweep->harness.folder;
+    static const struct results_csv csv = {
+        "sweep.csv", "over,value,strategy,instances,connections,work_ms,redis_delay_us,round,"
+                     "requests_per_s:1,committed_per_s:1,refused,failed,unknown,latency_us_p50,"
+                     "latency_us_p90,latency_us_p99,latency_us_max,verdict:q"};
     json_t *rows = json_array();
     for (size_t i = 0; i < sweep->results.count; i++)
         json_array_append_new(rows, json_swept(sweep, &sweep->results.items[i]));
-    return document_write(folder, json_document(sweep, rows), out, error) &&
-           write_csv(folder, out->runs, error) && page_write_run(folder, out, error);
+    return results_publish(sweep->harness.folder, json_document(sweep, rows), &csv, out, error);
 }
 
 static int report(const struct sweep *sweep)

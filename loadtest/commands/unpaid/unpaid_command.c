@@ -15,8 +15,6 @@
 #include "loadtest/commands/harness.h"
 #include "loadtest/commands/unpaid/unpaid_crowd.h"
 #include "loadtest/engine/http_request.h"
-#include "loadtest/report/csv.h"
-#include "loadtest/report/page/page_runs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -120,12 +118,13 @@ static bool sell(const struct harness *harness, const struct api_strategy *strat
 }
 
 /* Of a row's object, as results.csv has them. */
-static const char columns[] =
+static const struct results_csv csv = {
+    "results.csv",
     "strategy,body,instances,scenario,phase,round,connections,duration_s,stock,unpaid_bought,"
     "unpaid_paid,unpaid_too_late,unpaid_never_paid,unpaid_refused,unpaid_failed,unpaid_unknown,"
     "unpaid_odd,unpaid_most_held,unpaid_looks,unpaid_disagreed,audit_sold,audit_held,audit_stock,"
     "audit_oversold,audit_lost_updates,audit_queued,audit_consistent,promise,verdict:q,"
-    "unpaid_wrong:q";
+    "unpaid_wrong:q"};
 
 static bool is_guarded(const struct unpaid_sale *sale)
 {
@@ -230,19 +229,6 @@ static json_t *json_sale(const struct unpaid_sale *sale, const struct options *o
                      verdict_name(verdict_of_sale(sale)));
 }
 
-/* Takes `runs`. */
-static bool write_files(const char *folder, json_t *runs, const struct options *options,
-                        const struct machine *machine, struct error *error)
-{
-    struct document document;
-    bool written =
-        document_write(folder, results_json_document(runs, options, machine), &document, error) &&
-        csv_write(folder, "results.csv", columns, document.runs, error) &&
-        page_write_run(folder, &document, error);
-    document_free(&document);
-    return written;
-}
-
 /* What the sales found so far, and where it is gathered. */
 struct unpaid {
     const struct option_list *strategies; /* borrowed: --strategies */
@@ -266,24 +252,14 @@ static bool sell_and_judge(struct unpaid *unpaid, const struct api_strategy *str
            error_fail(error, "out of memory");
 }
 
-/* --strategies, or all that the servers have. */
 static bool sell_all(struct unpaid *unpaid, struct error *error)
 {
-    const struct harness *harness = &unpaid->harness;
-    const struct option_list *wanted = unpaid->strategies;
-    bool group = harness_is_group(wanted);
-    size_t count = group ? harness->strategies_count : wanted->count;
-    for (size_t i = 0; i < count; i++) {
-        const struct api_strategy *strategy =
-            group ? &harness->strategies[i] : harness_choose(harness, wanted->items[i], error);
-        if (!strategy)
-            return false;
-        if (group && !harness_in_group(wanted, strategy))
-            continue;
-        if (strategy->available && !sell_and_judge(unpaid, strategy, error))
-            return false;
-    }
-    return true;
+    struct harness_chosen chosen;
+    bool first = json_array_size(unpaid->runs) == 0;
+    bool good = harness_choose_all(&unpaid->harness, unpaid->strategies, first, &chosen, error);
+    for (size_t i = 0; good && i < chosen.count; i++)
+        good = sell_and_judge(unpaid, chosen.items[i], error);
+    return good;
 }
 
 static bool sell_everywhere(struct unpaid *unpaid, struct error *error)
@@ -304,13 +280,17 @@ static bool sell_everywhere(struct unpaid *unpaid, struct error *error)
 static int report(const struct unpaid *unpaid)
 {
     const struct harness *harness = &unpaid->harness;
+    struct document document;
     struct error error;
     if (json_array_size(unpaid->runs) == 0)
         return 2;
     putchar('\n');
     machine_print(stdout, &harness->machine);
-    if (!write_files(harness->folder, json_incref(unpaid->runs), harness->options,
-                     &harness->machine, &error))
+    json_t *made =
+        results_json_document(json_incref(unpaid->runs), harness->options, &harness->machine);
+    bool written = results_publish(harness->folder, made, &csv, &document, &error);
+    document_free(&document);
+    if (!written)
         return process_fail(error.text);
     harness_print_files(harness, stdout, "results.csv", "");
     return verdict_exit_status(&unpaid->tally);

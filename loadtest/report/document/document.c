@@ -252,8 +252,7 @@ const struct line *document_same(const struct document *document, const struct l
     return find(document->lines, document->count, line);
 }
 
-/* Below 0: it has no line. */
-static double best_rate(const struct document *document, const char *strategy)
+double document_best_rate(const struct document *document, const char *strategy)
 {
     double best = -1;
     for (size_t i = 0; i < document->count; i++)
@@ -266,8 +265,8 @@ static double best_rate(const struct document *document, const char *strategy)
 static bool comes_before(const struct document *document, const struct line *a,
                          const struct line *b)
 {
-    double left = best_rate(document, a->strategy);
-    double right = best_rate(document, b->strategy);
+    double left = document_best_rate(document, a->strategy);
+    double right = document_best_rate(document, b->strategy);
     int order = strcmp(a->strategy, b->strategy);
 
     if (left != right)
@@ -319,6 +318,13 @@ enum line_mark document_mark(const struct document *document, const struct line 
         return LINE_BEST;
     double p = apart_p(&line->committed_rounds, &best->committed_rounds, &more);
     return p > document->apart ? LINE_LIKE_BEST : LINE_LESS;
+}
+
+const char *document_mark_word(const struct document *document, const struct line *line)
+{
+    static const char *const words[] = {
+        [LINE_BEST] = "best", [LINE_LIKE_BEST] = "= best", [LINE_LESS] = ""};
+    return line->rounds > 0 ? words[document_mark(document, line)] : "";
 }
 
 /* No figure of a machine is larger: a page cannot show it, and a ratio to it says nothing. */
@@ -460,7 +466,7 @@ bool document_choose(struct document *document, const struct option_list *strate
 {
     size_t kept = 0;
     for (size_t i = 0; i < strategies->count; i++)
-        if (best_rate(document, strategies->items[i]) < 0)
+        if (document_best_rate(document, strategies->items[i]) < 0)
             return error_fail(error, "--strategies: there is no run of '%s'", strategies->items[i]);
     for (size_t i = 0; i < document->count; i++) {
         if (is_chosen(&document->lines[i], strategies))

@@ -6,6 +6,25 @@
 
 static const char title[] = "\nThresholds (--fail-if)\n";
 
+bool gate_open(struct thresholds *fail_if, struct junit *junit, const struct options *options,
+               struct error *error)
+{
+    return (!*options->fail_if || thresholds_parse("fail-if", options->fail_if, fail_if, error)) &&
+           junit_open(junit, options->junit, error);
+}
+
+bool gate_close(struct junit *junit, const char *command, const char *ended, struct error *error)
+{
+    struct junit_case one = {.name = "made", .outcome = JUNIT_ERROR, .type = "ended"};
+    char suite[60];
+    snprintf(suite, sizeof suite, "seckill-loadtest %s", command);
+    snprintf(one.group, sizeof one.group, "%s", command);
+    snprintf(one.text, sizeof one.text, "%s", ended ? ended : "");
+    if (ended)
+        junit_add(junit, &one);
+    return junit_close(junit, suite, error);
+}
+
 /* Those that the phase was judged by; NULL: it had no figures. */
 static const json_t *judged_by(const json_t *run)
 {

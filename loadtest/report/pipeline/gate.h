@@ -15,6 +15,13 @@
 
 #include <jansson.h>
 
+/* --fail-if and --junit, before anything is started. */
+bool gate_open(struct thresholds *fail_if, struct junit *junit, const struct options *options,
+               struct error *error);
+/* Writes the file; `ended`: what ended the command before its time, a case of its own; NULL:
+ * nothing. */
+bool gate_close(struct junit *junit, const char *command, const char *ended, struct error *error);
+
 struct gate {
     size_t judged, failed; /* phases */
     size_t unjudged;       /* phases without figures */

@@ -18,14 +18,14 @@ TEST(cells_and_columns_are_cases)
     struct faults_gate gate = {.count = 0};
     struct error error;
     assert_true(junit_open(&gate.junit, "/dev/null", &error));
-    faults_gate_add_cases(&gate, &matrix, NULL);
+    faults_gate_add_cases(&gate, &matrix);
     assert_int_equal(gate.junit.count, 5);
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(gate.junit.cases[i].outcome, outcomes[i]);
     assert_string_equal(gate.junit.cases[1].type, "CONTRADICTED");
     assert_string_equal(gate.junit.cases[4].group, "controls");
     assert_string_equal(gate.junit.cases[4].type, "proves nothing");
-    assert_true(faults_gate_close(&gate, &error));
+    assert_true(faults_gate_close(&gate, NULL, &error));
 }
 
 /* A run that does not count has nothing that could be judged. */
@@ -47,5 +47,5 @@ TEST(runs_that_count_are_judged)
     fclose(to);
     assert_int_equal(gate.count, 1);
     assert_non_null(strstr(gate.runs[0].name, ", seed 7"));
-    assert_true(faults_gate_close(&gate, &error));
+    assert_true(faults_gate_close(&gate, NULL, &error));
 }
