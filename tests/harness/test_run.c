@@ -5,7 +5,6 @@
 #include "lib/redis/redis_own.h"
 
 #include <libpq-fe.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -255,9 +254,7 @@ static bool interrupt_the_second(void)
 /* The first is told, and only it. */
 TEST(an_interrupt_keeps_what_is_complete)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
-    while (!interrupt_the_second())
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(interrupt_the_second());
     program_says("interrupted");
     program_says("Verdicts: 1 unsafe, as stated.");
     json_t *results = program_results();
@@ -313,11 +310,7 @@ TEST(an_interrupt_stops_everything)
     program_start(
         t_text("run --server-binary " SERVER " --duration %ds --strategies none", seconds),
         &harness);
-    int64_t until_us = clock_mono_us() + t_patience_us();
-    while (!somebody_runs(wrk, 0)) {
-        assert_true(clock_mono_us() < until_us);
-        poll(NULL, 0, 20);
-    }
+    T_UNTIL(somebody_runs(wrk, 0));
     assert_true(somebody_runs(SERVER, harness.pid));
     kill(harness.pid, SIGINT);
     assert_int_equal(program_finish(&harness), 2);

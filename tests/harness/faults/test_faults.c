@@ -142,12 +142,8 @@ TEST(an_interrupt_leaves_nothing_running)
     struct process process;
     pid_t servers[2] = {0, 0};
     program_start(FAULTS "--strategies none --faults stall --runs 100", &process);
-    int64_t until_us = clock_mono_us() + t_patience_us();
-    while (children_of(process.pid, servers) < 2 ||
-           !(is_stopped(servers[0]) || is_stopped(servers[1]))) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 2000);
-    }
+    T_UNTIL(children_of(process.pid, servers) >= 2 &&
+            (is_stopped(servers[0]) || is_stopped(servers[1])));
     kill(process.pid, SIGINT);
     assert_int_equal(program_finish(&process), 2);
     program_says("interrupted");

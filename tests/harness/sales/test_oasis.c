@@ -46,15 +46,6 @@ static int64_t ask(const char *what)
     return number;
 }
 
-static void wait_for_orders(int64_t orders)
-{
-    int64_t until_us = clock_mono_us() + t_patience_us();
-    while (ask("count(*)") < orders) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 1000);
-    }
-}
-
 /* The port that its first line names. */
 static int read_port(const struct process *sale)
 {
@@ -148,7 +139,7 @@ TEST(an_interrupt_says_how_far_it_came)
     program_start("oasis " ENDLESS, &sale);
     int port = read_port(&sale);
     assert_true(listens(port));
-    wait_for_orders(50);
+    T_UNTIL(ask("count(*)") >= 50);
     kill(sale.pid, SIGINT);
     assert_int_equal(program_finish(&sale), 2);
     program_says("interrupted");
@@ -169,7 +160,7 @@ TEST_WITH(a_killed_server_costs_no_ticket, program_two, program_end)
                          program->servers[0].url, program->servers[1].url),
                   &sale);
     read_port(&sale); /* until then the orders are those of the sale before */
-    wait_for_orders(50);
+    T_UNTIL(ask("count(*)") >= 50);
     process_stop(&program->servers[1].process, SIGKILL, 1000, &status);
     program->count = 1;
     assert_int_equal(program_finish(&sale), 0);
