@@ -52,9 +52,7 @@ TEST_WITH(an_interrupt_hides_nothing, program_one, forget_no_more)
     kill(harness.pid, SIGINT);
     assert_int_equal(program_finish(&harness), 1);
     program_expect("optimistic", "speed", 1, "BROKEN");
-    json_t *results = program_results();
-    assert_int_equal(json_array_size(json_object_get(results, "runs")), 1);
-    json_decref(results);
+    assert_int_equal(json_array_size(program_json("results.json/runs")), 1);
     program_says("interrupted");
     program_says("Verdicts: 1 BROKEN.");
 }

@@ -19,13 +19,11 @@ TEST(promises_are_kept_and_dangers_shown)
 {
     program_exits(0, "run --instances 1,3 --duration 3s "
                      "--strategies none,local-lock,conditional");
-    json_t *results = program_results();
     program_expect("none", "truth", 1, "unsafe, as stated");
     program_expect("local-lock", "truth", 1, "kept");
     program_expect("local-lock", "speed", 1, "kept");
     program_expect("conditional", "truth", 3, "kept");
-    assert_int_equal(json_array_size(json_object_get(results, "runs")), 12);
-    json_decref(results);
+    assert_int_equal(json_array_size(program_json("results.json/runs")), 12);
     program_says("results.csv");
     program_says("durable: ");
 }
@@ -93,8 +91,7 @@ TEST(the_files_have_their_shape)
 {
     program_exits(0, "run --scenario spread --products 5 "
                      "--stock 3 --duration 1s --strategies conditional --seed 7");
-    json_t *results = program_results();
-    json_t *run = json_array_get(json_object_get(results, "runs"), 1);
+    const json_t *run = program_json("results.json/runs/1");
     static const char *const members[] = {
         "strategy", "body",       "instances",      "scenario",  "phase",  "round",
         "threads",  "duration_s", "stock",          "products",  "failed", "connections",
@@ -105,17 +102,15 @@ TEST(the_files_have_their_shape)
             fail_msg("a run has no %s", members[i]);
     }
     assert_string_equal(json_string_value(json_object_get(run, "phase")), "truth");
-    assert_null(json_object_get(json_object_get(run, "latency_us"), "steps"));
-    steps_are_wrks(json_array_get(json_object_get(results, "runs"), 0));
-    const json_t *audit = json_object_get(run, "audit");
-    assert_int_equal(json_integer_value(json_object_get(audit, "sold")), 15);
-    assert_true(json_is_true(json_object_get(audit, "consistent")));
-    assert_int_equal(json_integer_value(json_object_get(run, "committed")), 15);
-    assert_int_equal(json_integer_value(json_object_get(results, "seed")), 7);
-    assert_true(json_is_object(json_object_get(results, "machine")));
-    assert_true(json_is_object(json_object_get(results, "versions")));
-    assert_true(json_is_object(json_object_get(results, "settings")));
-    json_decref(results);
+    assert_null(program_json("results.json/runs/1/latency_us/steps"));
+    steps_are_wrks(program_json("results.json/runs/0"));
+    assert_int_equal(program_integer("results.json/runs/1/audit/sold"), 15);
+    assert_true(json_is_true(program_json("results.json/runs/1/audit/consistent")));
+    assert_int_equal(program_integer("results.json/runs/1/committed"), 15);
+    assert_int_equal(program_integer("results.json/seed"), 7);
+    assert_true(json_is_object(program_json("results.json/machine")));
+    assert_true(json_is_object(program_json("results.json/versions")));
+    assert_true(json_is_object(program_json("results.json/settings")));
     program_says(program_path("report.html"));
     assert_int_equal(access(program_path("report.html"), R_OK), 0);
 }
@@ -129,9 +124,9 @@ TEST(counter_finds_lost_restocks)
 }
 
 /* To PostgreSQL, for one order; 0: the results do not say. */
-static double refusal_round_trips(const json_t *results, const char *strategy)
+static double refusal_round_trips(const char *strategy)
 {
-    const json_t *runs = json_object_get(results, "runs");
+    const json_t *runs = program_json("results.json/runs");
     double round_trips = 0;
     for (size_t i = 0; i < json_array_size(runs); i++) {
         json_t *run = json_array_get(runs, i);
@@ -148,14 +143,12 @@ TEST(nothing_sold_proves_nothing)
 {
     program_exits(2, "run --scenario soldout "
                      "--duration 1s --strategies none,conditional");
-    json_t *results = program_results();
     program_expect("none", "load", 1, "proved nothing");
     program_expect("conditional", "load", 1, "kept");
     /* A refusal is the statement that matches nothing, and a look at why; the first ones learn
      * which sale it is, and cost one more. */
-    assert_true(refusal_round_trips(results, "conditional") >= 2.0);
-    assert_true(refusal_round_trips(results, "conditional") < 2.5);
-    json_decref(results);
+    assert_true(refusal_round_trips("conditional") >= 2.0);
+    assert_true(refusal_round_trips("conditional") < 2.5);
 }
 
 /* Nothing in the figures tells why they are low. */
@@ -193,15 +186,9 @@ TEST(an_eviction_is_said)
                    "for i = 1, 100000 do redis.call('SET', i, string.rep('x', 100)) end");
     assert_true(program_run(run) < 2); /* it may well oversell */
     program_says("! Redis evicted ");
-    json_t *results = program_results();
-    json_int_t evicted = 0;
-    for (size_t i = 0; i < 2; i++) {
-        const json_t *one = json_array_get(json_object_get(results, "runs"), i);
-        evicted +=
-            json_integer_value(json_object_get(json_object_get(one, "meanwhile"), "evicted_keys"));
-    }
-    assert_true(evicted > 0);
-    json_decref(results);
+    assert_true(program_integer("results.json/runs/0/meanwhile/evicted_keys") +
+                    program_integer("results.json/runs/1/meanwhile/evicted_keys") >
+                0);
 }
 
 TEST(what_cannot_be_made)
@@ -257,10 +244,8 @@ TEST(an_interrupt_keeps_what_is_complete)
     T_UNTIL(interrupt_the_second());
     program_says("interrupted");
     program_says("Verdicts: 1 unsafe, as stated.");
-    json_t *results = program_results();
     program_expect("none", "truth", 1, "unsafe, as stated");
-    assert_int_equal(json_array_size(json_object_get(results, "runs")), 2);
-    json_decref(results);
+    assert_int_equal(json_array_size(program_json("results.json/runs")), 2);
 }
 
 /* wrk's own connections, not what it was asked for, are what a figure speaks of. */

@@ -13,8 +13,7 @@ TEST(the_articles_are_repeated)
                                          "Article 003, spread"};
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
         assert_non_null(strstr(program->output, titles[i]));
-    json_t *results = program_results();
-    const json_t *runs = json_object_get(results, "runs");
+    const json_t *runs = program_json("results.json/runs");
     bool published = false;
     for (size_t i = 0; i < json_array_size(runs); i++) {
         const json_t *run = json_array_get(runs, i);
@@ -27,10 +26,8 @@ TEST(the_articles_are_repeated)
                     strcmp(json_string_value(json_object_get(article, "published")), "2,360") == 0;
     }
     assert_true(published);
-    assert_string_equal(
-        json_string_value(json_object_get(json_object_get(results, "settings"), "scenario")),
-        "articles");
-    json_decref(results);
+    assert_string_equal(json_string_value(program_json("results.json/settings/scenario")),
+                        "articles");
 }
 
 TEST_EACH(program_alone, program_end)

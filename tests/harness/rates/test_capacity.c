@@ -10,29 +10,15 @@
 
 #define CAPACITY "capacity --connections 8 --duration 1s --max-lag-ms 60000 "
 
-static json_t *found(void)
-{
-    json_t *results = program_results();
-    assert_non_null(results);
-    assert_non_null(json_object_get(results, "capacity"));
-    return results;
-}
-
-static int64_t figure(const json_t *results, const char *name)
-{
-    return json_integer_value(json_object_get(json_object_get(results, "capacity"), name));
-}
-
 /* A latency below nothing. From 40 it falls to 10: fewer orders say nothing. */
 TEST(what_no_rate_holds_is_not_found)
 {
     program_tells(1, CAPACITY "--slo p99<0us --rate 40 --arrivals constant",
                   "No rate holds, from 10 orders/s on.");
     program_says("p99<0us: ");
-    json_t *results = found();
-    assert_int_equal(figure(results, "rate_per_s"), 0);
-    assert_int_equal(figure(results, "failed_per_s"), 10);
-    const json_t *runs = json_object_get(results, "runs");
+    assert_int_equal(program_integer("results.json/capacity/rate_per_s"), 0);
+    assert_int_equal(program_integer("results.json/capacity/failed_per_s"), 10);
+    const json_t *runs = program_json("results.json/runs");
     assert_int_equal(json_array_size(runs), 3);
     static const int rates[] = {40, 20, 10};
     for (size_t i = 0; i < 3; i++) {
@@ -41,7 +27,6 @@ TEST(what_no_rate_holds_is_not_found)
         assert_int_equal(json_integer_value(json_object_get(run, "value")), rates[i]);
         assert_true(json_is_false(json_object_get(run, "holds")));
     }
-    json_decref(results);
 }
 
 /* What counts orders does not depend on when they are answered: at most 40 of them are due in a
@@ -49,14 +34,12 @@ TEST(what_no_rate_holds_is_not_found)
 TEST(a_rate_is_found_and_confirmed)
 {
     program_exits(0, CAPACITY "--slo orders<40 --rate 16 --arrivals constant --within 60m");
-    json_t *results = found();
-    int64_t rate = figure(results, "rate_per_s");
+    int64_t rate = program_integer("results.json/capacity/rate_per_s");
     assert_in_range(rate, 32, 40);
-    assert_in_range(figure(results, "failed_per_s"), rate + 1, 42);
-    assert_int_equal(figure(results, "confirmed"), 3);
-    assert_int_equal(figure(results, "not_confirmed"), 0);
+    assert_in_range(program_integer("results.json/capacity/failed_per_s"), rate + 1, 42);
+    assert_int_equal(program_integer("results.json/capacity/confirmed"), 3);
+    assert_int_equal(program_integer("results.json/capacity/not_confirmed"), 0);
     program_says(t_text("%d orders/s hold: 3 of 3 runs", (int)rate));
-    json_decref(results);
     assert_int_equal(access(program_path("capacity.csv"), R_OK), 0);
     program_file_says("report.html", "\"slo\":\"orders\\u003c40\"");
     program_file_says("report.html", "\"capacity.csv\":\"value,holds,");

@@ -36,15 +36,10 @@ TEST(one_that_cannot_hold_is_1_and_is_named)
     assert_null(strstr(program->output, "max>1000s: "));
     program_file_says("junit.xml", "tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"0\"");
     program_file_says("junit.xml", "type=\"threshold\">committed&lt;1000000: ");
-    json_t *results = program_results();
-    assert_non_null(results);
-    const json_t *runs = json_object_get(results, "runs");
-    const json_t *thresholds = json_object_get(json_array_get(runs, 0), "thresholds");
-    assert_int_equal(json_array_size(thresholds), 3);
-    assert_true(json_is_false(json_object_get(json_array_get(thresholds, 0), "failed")));
-    assert_true(json_is_true(json_object_get(json_array_get(thresholds, 1), "failed")));
-    assert_null(json_object_get(json_array_get(runs, 1), "thresholds")); /* it sold out */
-    json_decref(results);
+    assert_int_equal(json_array_size(program_json("results.json/runs/0/thresholds")), 3);
+    assert_true(json_is_false(program_json("results.json/runs/0/thresholds/0/failed")));
+    assert_true(json_is_true(program_json("results.json/runs/0/thresholds/1/failed")));
+    assert_null(program_json("results.json/runs/1/thresholds")); /* it sold out */
 }
 
 /* And nothing was started for it. */

@@ -247,16 +247,11 @@ TEST(nobody_listens)
     close(fd);
 }
 
-static const json_t *part_of(const json_t *results, size_t number)
-{
-    const json_t *run = json_array_get(json_object_get(results, "runs"), 0);
-    return json_array_get(json_object_get(json_object_get(run, "open_loop"), "parts"), number);
-}
+#define PARTS "results.json/runs/0/open_loop/parts"
 
-static int64_t count_of(const json_t *part, const char *class)
+static int64_t count_of(int part, const char *class)
 {
-    const json_t *latency = json_object_get(json_object_get(part, "latency_us"), class);
-    return json_integer_value(json_object_get(latency, "count"));
+    return program_integer(t_text(PARTS "/%d/latency_us/%s/count", part, class));
 }
 
 /* Before the bell orders are refused though there is more stock than orders; then all of it goes.
@@ -266,18 +261,13 @@ TEST_WITH(a_sale_from_before_its_bell, program_alone, program_end)
     program_exits(0, "run --scenario bell --duration 12s "
                      "--rate 50 --surge 5 --stock 150 --strategies conditional "
                      "--connections 128 --max-lag-ms 60000");
-    json_t *results = program_results();
     program_expect("conditional", "load", 1, "kept");
-    const json_t *idle = part_of(results, 0);
-    const json_t *bell = part_of(results, 1);
-    assert_string_equal(json_string_value(json_object_get(idle, "part")), "idle");
-    assert_true(count_of(idle, "refused") > 0);
-    assert_int_equal(count_of(idle, "committed") + count_of(bell, "committed") +
-                         count_of(part_of(results, 2), "committed"),
+    assert_string_equal(json_string_value(program_json(PARTS "/0/part")), "idle");
+    assert_true(count_of(0, "refused") > 0);
+    assert_int_equal(count_of(0, "committed") + count_of(1, "committed") + count_of(2, "committed"),
                      150);
-    assert_true(json_integer_value(json_object_get(bell, "arrivals")) > 400);
+    assert_true(program_integer(PARTS "/1/arrivals") > 400);
     program_says("p99.9 ms");
-    json_decref(results);
 }
 
 TEST_WITH(a_late_run_reports_nothing, program_alone, program_end)
@@ -287,10 +277,8 @@ TEST_WITH(a_late_run_reports_nothing, program_alone, program_end)
                   "--duration 1s --strategies conditional --max-lag-ms 0",
                   "could not keep up");
     assert_null(strstr(program->output, "p99.9 ms"));
-    json_t *results = program_results();
     program_expect("conditional", "load", 1, "no run");
-    assert_null(part_of(results, 0));
-    json_decref(results);
+    assert_null(program_json(PARTS "/0"));
 }
 
 TEST_EACH(program_one, program_end)

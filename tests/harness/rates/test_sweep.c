@@ -61,9 +61,7 @@ TEST(a_sweep_has_a_report)
     program_exits(0, "sweep --strategies conditional "
                      "--over connections=2,4 --set in-flight-per-product=3 "
                      "--duration 1s --rounds 1");
-    json_t *results = program_results();
-    assert_non_null(results);
-    const json_t *runs = json_object_get(results, "runs");
+    const json_t *runs = program_json("results.json/runs");
     assert_int_equal(json_array_size(runs), 2);
     for (size_t i = 0; i < 2; i++) {
         const json_t *run = json_array_get(runs, i);
@@ -71,12 +69,11 @@ TEST(a_sweep_has_a_report)
         assert_int_equal(json_integer_value(json_object_get(run, "value")), 2 + 2 * (int)i);
         assert_non_null(json_object_get(json_object_get(run, "latency_us"), "steps"));
     }
-    const json_t *settings = json_object_get(results, "settings");
-    assert_null(json_object_get(settings, "connections"));
-    assert_string_equal(json_string_value(json_object_get(settings, "over")), "connections=2,4");
-    const json_t *set = json_object_get(settings, "set");
-    assert_string_equal(json_string_value(json_array_get(set, 0)), "in-flight-per-product=3");
-    json_decref(results);
+    assert_null(program_json("results.json/settings/connections"));
+    assert_string_equal(json_string_value(program_json("results.json/settings/over")),
+                        "connections=2,4");
+    assert_string_equal(json_string_value(program_json("results.json/settings/set/0")),
+                        "in-flight-per-product=3");
     program_says(program_path("report.html"));
     assert_int_equal(access(program_path("report.html"), R_OK), 0);
 }

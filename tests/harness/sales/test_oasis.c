@@ -17,18 +17,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A figure of oasis.json. */
-static int64_t figure(const char *part, const char *name)
-{
-    json_t *figures = json_load_file(program_path("oasis.json"), 0, NULL);
-    assert_non_null(figures);
-    const json_t *value = json_object_get(json_object_get(figures, part), name);
-    assert_true(json_is_integer(value));
-    int64_t number = json_integer_value(value);
-    json_decref(figures);
-    return number;
-}
-
 /* What the database itself says, beside what the command says of it. */
 static int64_t ask(const char *what)
 {
@@ -76,20 +64,20 @@ static bool listens(int port)
 static void is_sold_out(int64_t tickets)
 {
     program_says("The audit is clean.");
-    assert_int_equal(figure("rows", "sold"), tickets);
+    assert_int_equal(program_integer("oasis.json/rows/sold"), tickets);
     assert_int_equal(ask("sum(o.quantity)"), tickets);
     assert_int_equal(ask("count(DISTINCT p.id)"), 17);
-    assert_int_equal(figure("rows", "orders"), ask("count(*)"));
-    assert_int_equal(figure("rows", "buyers"), ask("count(DISTINCT o.user_id)"));
-    assert_int_equal(figure("rows", "most_of_one_buyer"), 4);
-    assert_int_equal(figure("rows", "oversold"), 0);
-    assert_int_equal(figure("answers", "tickets"), tickets);
-    assert_int_equal(figure("answers", "late"), tickets / 20);
+    assert_int_equal(program_integer("oasis.json/rows/orders"), ask("count(*)"));
+    assert_int_equal(program_integer("oasis.json/rows/buyers"), ask("count(DISTINCT o.user_id)"));
+    assert_int_equal(program_integer("oasis.json/rows/most_of_one_buyer"), 4);
+    assert_int_equal(program_integer("oasis.json/rows/oversold"), 0);
+    assert_int_equal(program_integer("oasis.json/answers/tickets"), tickets);
+    assert_int_equal(program_integer("oasis.json/answers/late"), tickets / 20);
     /* All that a buyer may do was done. */
-    assert_true(figure("answers", "pages") > 0);
-    assert_true(figure("answers", "repeated") > 0);
-    assert_true(figure("answers", "came_back") > 0);
-    assert_true(figure("answers", "sold_out") > 0);
+    assert_true(program_integer("oasis.json/answers/pages") > 0);
+    assert_true(program_integer("oasis.json/answers/repeated") > 0);
+    assert_true(program_integer("oasis.json/answers/came_back") > 0);
+    assert_true(program_integer("oasis.json/answers/sold_out") > 0);
 }
 
 TEST(the_hall_empties_and_the_books_agree)
@@ -115,9 +103,9 @@ TEST(none_is_found_to_oversell)
 {
     program_tells(1, "oasis --tickets 60 --products 2 --strategy none --work-ms 5",
                   "! OVERSOLD, tickets more than there were: ");
-    assert_true(figure("rows", "oversold") > 0);
+    assert_true(program_integer("oasis.json/rows/oversold") > 0);
     assert_true(ask("sum(o.quantity)") > 60);
-    assert_int_equal(figure("rows", "limit_violations"), 0);
+    assert_int_equal(program_integer("oasis.json/rows/limit_violations"), 0);
 }
 
 TEST(what_cannot_be_sold_is_refused)
@@ -145,8 +133,8 @@ TEST(an_interrupt_says_how_far_it_came)
     program_says("interrupted");
     program_says("Ended early: ");
     program_says("The books agree so far.");
-    assert_true(figure("rows", "sold") >= 50);
-    assert_int_equal(figure("rows", "sold"), ask("sum(o.quantity)"));
+    assert_true(program_integer("oasis.json/rows/sold") >= 50);
+    assert_int_equal(program_integer("oasis.json/rows/sold"), ask("sum(o.quantity)"));
     assert_false(listens(port));
 }
 
@@ -164,7 +152,7 @@ TEST_WITH(a_killed_server_costs_no_ticket, program_two, program_end)
     process_stop(&program->servers[1].process, SIGKILL, 1000, &status);
     program->count = 1;
     assert_int_equal(program_finish(&sale), 0);
-    assert_true(figure("answers", "sent_again") > 0);
+    assert_true(program_integer("oasis.json/answers/sent_again") > 0);
     is_sold_out(20000);
 }
 

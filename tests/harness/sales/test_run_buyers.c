@@ -65,10 +65,9 @@ static struct witness_holdings holdings_by_rows(void)
     return holdings;
 }
 
-static int64_t figure(const json_t *results, size_t run, const char *name)
+static int64_t figure(size_t run, const char *name)
 {
-    const json_t *runs = json_object_get(results, "runs");
-    return json_integer_value(json_object_get(json_array_get(runs, run), name));
+    return program_integer(t_text("results.json/runs/%zu/%s", run, name));
 }
 
 /* 59 units for 30 users, of at most 2 each: all of them buy, and most come once too often. */
@@ -79,13 +78,11 @@ static void a_limit_is_kept(const char *load)
     assert_int_equal(holdings.orders, 59);
     assert_int_equal(holdings.most, 2);
     assert_int_equal(holdings.buyers, 30);
-    json_t *results = program_results();
     program_expect("conditional", "truth", 2, "kept");
-    assert_in_range(figure(results, 0, "committed"), 1, 60);
-    assert_int_equal(figure(results, 0, "limit_reached"), figure(results, 0, "refused"));
-    assert_true(figure(results, 1, "limit_reached") > 0);
-    assert_true(figure(results, 1, "limit_reached") < figure(results, 1, "refused"));
-    json_decref(results);
+    assert_in_range(figure(0, "committed"), 1, 60);
+    assert_int_equal(figure(0, "limit_reached"), figure(0, "refused"));
+    assert_true(figure(1, "limit_reached") > 0);
+    assert_true(figure(1, "limit_reached") < figure(1, "refused"));
     program_says("30 users of at most 2 units each");
     program_says("limited/s");
     program_file_says("results.json", "\"limit_per_user\": 2");
@@ -165,13 +162,6 @@ TEST_WITH(a_limit_that_is_lost_is_no_run, program_one, forget_no_more)
     program_says("has a limit of 0 a user, and was put on sale with one of 1");
 }
 
-static int64_t audited(const json_t *results, size_t run, const char *name)
-{
-    const json_t *runs = json_object_get(results, "runs");
-    return json_integer_value(
-        json_object_get(json_object_get(json_array_get(runs, run), "audit"), name));
-}
-
 /* Half of the orders come twice, with a limit and without stock for all: each has one order. */
 static void repeats_are_no_sales(const char *load)
 {
@@ -180,16 +170,14 @@ static void repeats_are_no_sales(const char *load)
     struct witness_holdings holdings = holdings_by_rows();
     assert_int_equal(holdings.orders, 50);
     assert_int_equal(holdings.buyers, 50);
-    json_t *results = program_results();
-    size_t count = json_array_size(json_object_get(results, "runs"));
+    size_t count = json_array_size(program_json("results.json/runs"));
     for (size_t i = 0; i < count; i++) {
-        assert_int_equal(audited(results, i, "duplicate_orders"), 0);
-        assert_int_equal(audited(results, i, "unrepeatable"), 0);
-        assert_int_equal(audited(results, i, "missing"), 0);
-        assert_int_equal(audited(results, i, "sold"), figure(results, i, "committed"));
-        assert_true(figure(results, i, "repeats") > 0);
+        assert_int_equal(figure(i, "audit/duplicate_orders"), 0);
+        assert_int_equal(figure(i, "audit/unrepeatable"), 0);
+        assert_int_equal(figure(i, "audit/missing"), 0);
+        assert_int_equal(figure(i, "audit/sold"), figure(i, "committed"));
+        assert_true(figure(i, "repeats") > 0);
     }
-    json_decref(results);
     program_file_says("results.json", "\"keys\": \"50%\"");
 }
 
@@ -222,10 +210,8 @@ TEST_WITH(lost_keys_are_found, program_one, lose_no_more)
 {
     program_sql("seckill", key_losing);
     program_exits(1, against_the_server("--strategies conditional --keys 50% --stock 40"));
-    json_t *results = program_results();
     program_expect("conditional", "truth", 1, "BROKEN");
-    assert_int_equal(audited(results, 1, "unrepeatable"), 40);
-    json_decref(results);
+    assert_int_equal(figure(1, "audit/unrepeatable"), 40);
     program_says("orders have no key in their row, or their key repeated was not answered");
 }
 

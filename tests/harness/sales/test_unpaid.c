@@ -12,11 +12,11 @@
 #define UNPAID "run --scenario unpaid --connections 24 --stock 200 "
 
 /* The run of results.json; the others are of other strategies. */
-static json_t *run_of(const json_t *results, const char *strategy)
+static json_t *run_of(const char *strategy)
 {
     size_t index;
     json_t *run;
-    json_array_foreach(json_object_get(results, "runs"), index, run)
+    json_array_foreach(program_json("results.json/runs"), index, run)
     {
         if (strcmp(json_string_value(json_object_get(run, "strategy")), strategy) == 0)
             return run;
@@ -28,8 +28,7 @@ static json_t *run_of(const json_t *results, const char *strategy)
 /* What the terminal said is in the files, and the page is made of them. */
 static void the_files_say_it(const char *strategy, const char *verdict)
 {
-    json_t *results = program_results();
-    const json_t *run = run_of(results, strategy);
+    const json_t *run = run_of(strategy);
     json_t *figures = json_object_get(run, "unpaid");
     const char *name;
     json_t *value;
@@ -47,7 +46,6 @@ static void the_files_say_it(const char *strategy, const char *verdict)
     program_file_says("report.html", "Orders that have yet to be paid");
     program_file_says("report.html", strategy);
     program_file_says("report.html", verdict);
-    json_decref(results);
 }
 
 TEST(the_books_agree_at_every_moment)
