@@ -14,13 +14,6 @@
 static const char schema[] = "Be\"nch";
 static const char identifier[] = "\"Be\"\"nch\"";
 
-static json_t *load(void)
-{
-    json_t *document = json_load_file(program_path("bench.json"), 0, NULL);
-    assert_non_null(document);
-    return document;
-}
-
 static double number(const json_t *object, const char *name)
 {
     return json_number_value(json_object_get(object, name));
@@ -35,6 +28,12 @@ static const char *text(const json_t *object, const char *name)
 {
     const char *value = json_string_value(json_object_get(object, name));
     return value ? value : "";
+}
+
+static bool was_left_out(int row)
+{
+    const json_t *verdict = program_json(t_text("bench.json/rows/%d/verdict", row));
+    return strcmp(json_string_value(verdict), "left out") == 0;
 }
 
 /* Met or missed, or wrk was the limit of a build with sanitizers. */
@@ -143,25 +142,23 @@ TEST(a_row_against_pgbench)
     int status = program_bench("--rows 2 --duration 2s "
                                "--more-rounds 2 --max-wait 5s --connections 16");
     assert_true(status >= 0 && status <= 2);
-    json_t *document = load();
-    json_t *rows = json_object_get(document, "rows");
+    const json_t *rows = program_json("bench.json/rows");
     assert_int_equal(json_array_size(rows), 2);
     has_figures(json_array_get(rows, 0));
     has_figures(json_array_get(rows, 1));
-    assert_int_equal(json_integer_value(json_object_get(json_array_get(rows, 1), "row")), 2);
-    assert_true(json_real_value(json_object_get(json_array_get(rows, 1), "bound")) == 10);
-    assert_true(json_is_null(json_object_get(json_array_get(rows, 1), "aim")));
-    json_t *measures = json_object_get(document, "measurements");
+    assert_int_equal(program_integer("bench.json/rows/1/row"), 2);
+    assert_true(json_real_value(program_json("bench.json/rows/1/bound")) == 10);
+    assert_true(json_is_null(program_json("bench.json/rows/1/aim")));
+    const json_t *measures = program_json("bench.json/measurements");
     assert_int_equal(json_array_size(measures), 3); /* E, batch, pgbench: each once */
     for (size_t i = 0; i < 2; i++)
         has_rounds_enough(json_array_get(rows, i), measures);
     for (size_t i = 0; i < 3; i++)
         has_takes_enough(json_object_get(json_array_get(measures, i), "rounds"),
-                         number(document, "waited_s") < 5);
-    assert_int_equal(json_array_size(json_object_get(json_array_get(measures, 2), "trial")), 5);
-    assert_true(json_is_object(json_object_get(document, "machine")));
-    assert_true(json_is_object(json_object_get(document, "settings")));
-    json_decref(document);
+                         json_number_value(program_json("bench.json/waited_s")) < 5);
+    assert_int_equal(json_array_size(program_json("bench.json/measurements/2/trial")), 5);
+    assert_true(json_is_object(program_json("bench.json/machine")));
+    assert_true(json_is_object(program_json("bench.json/settings")));
     program_says("bench.csv");
 }
 
@@ -179,9 +176,7 @@ static bool orders_grow(void)
 {
     (void)program_bench("--rows 6 --duration 1s --more-rounds 0 --max-steal 100 "
                         "--connections 16");
-    json_t *document = load();
-    bool grew = json_is_true(json_object_get(document, "orders_grew"));
-    json_decref(document);
+    bool grew = json_is_true(program_json("bench.json/orders_grew"));
     assert_int_equal(grew, strstr(program->output, "grew from figure to figure") != NULL);
     return grew;
 }
@@ -214,43 +209,32 @@ TEST(the_ceiling_against_nginx)
     int status = program_bench("--rows 1 --duration 2s "
                                "--more-rounds 0 --max-steal 100 --connections 16");
     assert_true(status >= 0 && status <= 2);
-    json_t *document = load();
-    json_t *rows = json_object_get(document, "rows");
-    has_figures(json_array_get(rows, 0));
+    has_figures(program_json("bench.json/rows/0"));
     /* a machine that is very busy gives the harness no two looks at the threads */
-    const json_t *cpu = json_array_get(rows, 1);
+    const json_t *cpu = program_json("bench.json/rows/1");
     if (strcmp(text(cpu, "verdict"), "told") == 0) {
         has_figures(cpu);
         assert_string_not_equal(text(json_object_get(cpu, "of"), "limit"), "unknown");
     }
-    json_decref(document);
 }
 
 TEST(idle_connections_are_held_and_served)
 {
     int status = program_bench("--rows 16 --more-rounds 0 --max-steal 100");
-    json_t *document = load();
-    json_t *served = json_array_get(json_object_get(document, "rows"), 1);
-    if (strcmp(text(served, "verdict"), "left out") == 0) {
-        json_decref(document);
-        skip(); /* ulimit -n */
-    }
+    if (was_left_out(1))
+        skip();                              /* ulimit -n */
     assert_true(status == 0 || status == 1); /* sanitizers take memory of their own */
-    assert_string_equal(text(served, "verdict"), "met");
-    json_decref(document);
+    assert_string_equal(json_string_value(program_json("bench.json/rows/1/verdict")), "met");
 }
 
 TEST(goodput_under_overload)
 {
     int status = program_bench("--rows 17 --duration 1s --more-rounds 0 --max-steal 100 "
                                "--connections 16 --max-lag-ms 60000");
-    json_t *document = load();
-    json_t *rows = json_object_get(document, "rows");
+    const json_t *rows = program_json("bench.json/rows");
     assert_int_equal(json_array_size(rows), 4);
-    if (strcmp(text(json_array_get(rows, 0), "verdict"), "left out") == 0) {
-        json_decref(document);
+    if (was_left_out(0))
         skip(); /* ulimit -n */
-    }
     assert_true(status == 0 || status == 1);
     static const char *const names[] = {"conditional-times-2", "conditional-times-10",
                                         "pessimistic-times-2", "pessimistic-times-10"};
@@ -264,7 +248,6 @@ TEST(goodput_under_overload)
         assert_string_equal(text(of, "measurement"), names[i]);
         assert_string_equal(text(against, "measurement"), names[i]);
     }
-    json_decref(document);
 }
 
 /* No generator is never late: such a figure must not be told. */
@@ -272,20 +255,15 @@ TEST(an_overload_that_was_not_offered_is_no_figure)
 {
     int status = program_bench("--rows 17 --duration 1s --more-rounds 0 --max-steal 100 "
                                "--connections 16 --max-lag-ms 0");
-    json_t *document = load();
-    json_t *rows = json_object_get(document, "rows");
-    if (strcmp(text(json_array_get(rows, 0), "verdict"), "left out") == 0) {
-        json_decref(document);
+    if (was_left_out(0))
         skip(); /* ulimit -n */
-    }
     assert_int_equal(status, 2);
     for (size_t i = 0; i < 4; i++) {
-        const json_t *row = json_array_get(rows, i);
+        const json_t *row = program_json(t_text("bench.json/rows/%zu", i));
         assert_string_equal(text(row, "verdict"), "not measured");
         assert_non_null(strstr(text(row, "why"), "could not keep up"));
         assert_true(json_is_null(json_object_get(row, "ratio")));
     }
-    json_decref(document);
 }
 
 TEST(a_strategy_that_is_absent_is_left_out)
@@ -295,11 +273,9 @@ TEST(a_strategy_that_is_absent_is_left_out)
     program->options.redis = "";
     assert_int_equal(program_bench("--rows 4 --duration 1s"), 0);
     program->options.redis = redis;
-    json_t *document = load();
-    const json_t *row = json_array_get(json_object_get(document, "rows"), 0);
+    const json_t *row = program_json("bench.json/rows/0");
     assert_string_equal(text(row, "verdict"), "left out");
     assert_non_null(strstr(text(row, "why"), "redis-queue"));
-    json_decref(document);
 }
 
 static int setup(void **state)
