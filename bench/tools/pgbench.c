@@ -114,11 +114,6 @@ static bool write_script(const struct pgbench_load *load, const char *schema, ch
     return error_fail(error, "there is no pgbench script for %s", load->strategy);
 }
 
-static void take_rows(void *context, const struct witness_product *product)
-{
-    *(double *)context += (double)product->audit.confirmed_rows;
-}
-
 bool pgbench_run(const struct pgbench_load *load, struct witness *witness, double *orders_per_s,
                  struct error *error)
 {
@@ -147,12 +142,13 @@ bool pgbench_run(const struct pgbench_load *load, struct witness *witness, doubl
                                       .limit_ms = (int)(load->duration_s * 1000 + 30000),
                                       .tick = load->tick,
                                       .context = load->context};
-    double transactions = 0, per_s = 0, rows = 0;
+    double transactions = 0, per_s = 0;
+    struct books rows;
     bool ran = process_capture(argv, &capture, error);
     connect_drop(&environment);
     if (!ran || !pgbench_parse(output, &transactions, &per_s, error) ||
-        !witness_audit(witness, load->first_product, last_product, take_rows, &rows, error))
+        !witness_sum(witness, load->first_product, last_product, &rows, error))
         return false;
-    *orders_per_s = rows * per_s / transactions;
+    *orders_per_s = (double)rows.confirmed_rows * per_s / transactions;
     return true;
 }

@@ -211,6 +211,18 @@ bool witness_audit(struct witness *witness, int64_t first, int64_t last,
     return true;
 }
 
+static void add(void *context, const struct witness_product *product)
+{
+    books_add(context, &product->audit);
+}
+
+bool witness_sum(struct witness *witness, int64_t first, int64_t last, struct books *sum,
+                 struct error *error)
+{
+    *sum = (struct books){0};
+    return witness_audit(witness, first, last, add, sum, error);
+}
+
 /* What a statement gives of these products, in its first row: so many numbers. */
 static bool query_numbers(struct witness *witness, const char *sql, int64_t first, int64_t last,
                           int64_t *out, int count, struct error *error)

@@ -31,6 +31,9 @@ struct witness_product {
 bool witness_audit(struct witness *witness, int64_t first, int64_t last,
                    void (*each)(void *context, const struct witness_product *product),
                    void *context, struct error *error);
+/* The same, together. */
+bool witness_sum(struct witness *witness, int64_t first, int64_t last, struct books *sum,
+                 struct error *error);
 
 /* A few units of work that the harness waits for or asks about, for the products from `first` to
  * `last`. */
