@@ -50,12 +50,6 @@ static int width_of(const char *text, size_t length)
 /* An answer stays on one line: its blanks are these until they are printed. */
 enum { UNBREAKABLE = '\x01' };
 
-static void put_text(FILE *to, const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        fputc(text[i] == UNBREAKABLE ? ' ' : text[i], to);
-}
-
 static void bind_answer(char *text)
 {
     for (char *at = strstr(text, "→"); at && *at; at++) {
@@ -87,15 +81,14 @@ static int cell_width(const struct zoo_act *act, int columns)
     return width < CELL_LEAST ? CELL_LEAST : width > CELL_MOST ? CELL_MOST : width;
 }
 
-static void print_wrapped(FILE *to, const char *text, int indent, int width)
+/* As much as fits; returns what is left. */
+static const char *print_line(FILE *to, const char *text, int width)
 {
-    while (*text) {
-        size_t length = fit(text, width);
-        fprintf(to, "%*s%.*s\n", indent, "", (int)length, text);
-        text += length;
-        while (*text == ' ' || *text == '\n')
-            text++;
-    }
+    const char *end = text + fit(text, width);
+    for (; text < end; text++)
+        fputc(*text == UNBREAKABLE ? ' ' : *text, to);
+    fputc('\n', to);
+    return end + strspn(end, " \n");
 }
 
 static void print_head(FILE *to, const struct zoo_exhibit *exhibit, const struct zoo_act *act,
@@ -104,7 +97,8 @@ static void print_head(FILE *to, const struct zoo_exhibit *exhibit, const struct
     int width = cell_width(act, columns);
     bool is_safe = act == &exhibit->safe;
     fprintf(to, is_safe ? "\nThe same with %s\n" : "%s: %s\n", act->strategy, exhibit->title);
-    print_wrapped(to, act->story, 0, columns);
+    for (const char *text = act->story; *text;)
+        text = print_line(to, text, columns);
     fprintf(to, "\nstock %d\n%*s", act->stock, NUMBER_WIDTH, "");
     for (int i = 0; i < act->buyers; i++)
         fprintf(to, "%c%*s", 'A' + i, i + 1 < act->buyers ? width + 1 : 0, "");
@@ -134,14 +128,9 @@ static void print_row(FILE *to, const struct zoo_act *act, const struct zoo_row 
     cell_text(row, cell);
     snprintf(number, sizeof number, "%d", row->number);
     for (const char *text = cell; *text;) {
-        size_t length = fit(text, width);
         fprintf(to, "%-*s%*s", NUMBER_WIDTH, text == cell ? number : "",
                 (int)row->who * (width + 2), "");
-        put_text(to, text, length);
-        fputc('\n', to);
-        text += length;
-        while (*text == ' ' || *text == '\n')
-            text++;
+        text = print_line(to, text, width);
     }
 }
 
