@@ -21,30 +21,32 @@ static size_t count_of(const char *text, const char *part)
     return count;
 }
 
-/* Three orders, one after the other. */
-static void send_with(const char *headers, const char *path)
+/* Over one connection; how many requests came. */
+static size_t send_load(struct load load, struct load_result *result)
 {
     static const char answer[] = "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}";
-    struct counted_call calls[3] = {{7, 41, 1, 0, 0, 0}, {7, 42, 1, 0, 0, 0}, {7, 43, 1, 0, 0, 0}};
-    struct counted counted = {.calls = calls, .count = 3};
     struct error error = {.text = ""};
-    struct load_result result = {0};
-    char url[64];
     struct listener *listener = listener_start(LISTENER_ANSWERS, answer);
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", listener_port(listener));
-    const char *const targets[] = {url};
-    const struct load load = {.targets = targets,
-                              .targets_count = 1,
-                              .path = path,
-                              .token = "",
-                              .headers = headers,
-                              .connections = 1,
-                              .counted = &counted};
-    bool made = generator_open_loop.run(&load, &result, &error);
+    const char *const targets[] = {t_text("http://127.0.0.1:%d", listener_port(listener))};
+    load.targets = targets;
+    load.targets_count = 1;
+    load.token = "";
+    load.connections = 1;
+    bool made = generator_open_loop.run(&load, result, &error);
     size_t count = listener_stop(listener, heard, sizeof heard);
     if (!made)
         fail_msg("%s", error.text);
-    assert_int_equal(count, 3);
+    return count;
+}
+
+/* Three orders, one after the other. */
+static void send_with(const char *headers, const char *path)
+{
+    struct counted_call calls[3] = {{7, 41, 1, 0, 0, 0}, {7, 42, 1, 0, 0, 0}, {7, 43, 1, 0, 0, 0}};
+    struct counted counted = {.calls = calls, .count = 3};
+    struct load_result result;
+    const struct load load = {.path = path, .headers = headers, .counted = &counted};
+    assert_int_equal(send_load(load, &result), 3);
     assert_int_equal(count_of(heard, "{\"product_id\":7,\"user_id\":42,\"quantity\":1}"), 1);
 }
 
@@ -72,20 +74,10 @@ TEST(the_longest_lines_fit)
     assert_int_equal(count_of(heard, lines), 3);
 }
 
-/* So many milliseconds of a schedule, over one connection; how many requests came. */
+/* A tenth of a second of a schedule; how many requests came. */
 static size_t send_schedule(int64_t seed, double repeats, struct load_result *result)
 {
-    static const char answer[] = "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}";
-    struct error error = {.text = ""};
-    char url[64];
-    struct listener *listener = listener_start(LISTENER_ANSWERS, answer);
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", listener_port(listener));
-    const char *const targets[] = {url};
-    const struct load load = {.targets = targets,
-                              .targets_count = 1,
-                              .path = "/orders",
-                              .token = "",
-                              .connections = 1,
+    const struct load load = {.path = "/orders",
                               .first_user = 1000000000000,
                               .users = 1000000,
                               .user_from = 5000000000000,
@@ -98,10 +90,7 @@ static size_t send_schedule(int64_t seed, double repeats, struct load_result *re
                               .arrivals = {.kind = ARRIVALS_CONSTANT,
                                            .parts = {{"steady", 500, 100000}},
                                            .parts_count = 1}};
-    bool made = generator_open_loop.run(&load, result, &error);
-    size_t count = listener_stop(listener, heard, sizeof heard);
-    if (!made)
-        fail_msg("%s", error.text);
+    size_t count = send_load(load, result);
     assert_true(count > 0);
     return count;
 }
