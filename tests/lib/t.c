@@ -77,7 +77,7 @@ void t_write(const char *path, const char *text)
         fail_msg("%s: %s", path, strerror(errno));
 }
 
-char *t_read(const char *path)
+char *t_read_all(const char *path)
 {
     FILE *file = t_open(path);
     char *text = NULL;

@@ -65,7 +65,7 @@ const char *t_read(const char *path, char *out, size_t size);
 void t_write(const char *path, const char *text);
 
 /* All of a file, a text; free it. The test fails when it cannot. */
-char *t_read(const char *path);
+char *t_read_all(const char *path);
 
 /* How often `part` stands in a text. */
 size_t t_count(const char *text, const char *part);

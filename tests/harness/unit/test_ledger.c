@@ -124,7 +124,7 @@ TEST(what_is_written_is_read)
         assert_true(ledger.done && !ledger.cut);
         assert_int_equal(ledger.skipped, 0);
         write_again(path);
-        char *text = t_read(path);
+        char *text = t_read_all(path);
         char *began = strstr(text, begins);
         assert_non_null(began);
         began += strlen(begins);

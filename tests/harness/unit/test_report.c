@@ -20,7 +20,7 @@ static void write_page(const struct page_run *runs, size_t count)
     if (!page_write_runs(folder, runs, count, &error))
         fail_msg("%s", error.text);
     free(page);
-    page = t_read(path);
+    page = t_read_all(path);
 }
 
 TEST(a_page_says_it_in_two_languages)

@@ -116,7 +116,7 @@ TEST(a_secret_stays_out_of_the_file)
     assert_true(
         make("curl http://shop/buy -X POST -H 'Authorization: Bearer s3cret' -b 'sid=s3cret'",
              BOUGHT, SOLD_OUT, &error));
-    char *text = t_read("made");
+    char *text = t_read_all("made");
     assert_null(strstr(text, "s3cret"));
     assert_non_null(strstr(text, "Authorization: ${SHOP_AUTHORIZATION}"));
     assert_non_null(strstr(text, "Cookie: ${SHOP_COOKIE}"));

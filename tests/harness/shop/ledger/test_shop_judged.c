@@ -20,7 +20,7 @@
 
 static char *read_file(const char *name)
 {
-    return t_read(own_shop_path(name));
+    return t_read_all(own_shop_path(name));
 }
 
 static bool is_there(const char *name)
