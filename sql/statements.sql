@@ -376,7 +376,7 @@ FROM asked
 
 -- Whether everything that could be read before is flushed here.
 -- name: log_flushed
-SELECT CASE WHEN pg_is_in_recovery() THEN true
+SELECT CASE WHEN pg_is_in_recovery() THEN false
             ELSE pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn() END
 
 -- Settling a COMMIT whose reply was lost ---------------------------------------------------------------------

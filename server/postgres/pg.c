@@ -12,6 +12,8 @@
 
 #include "base/clock.h"
 
+#include <string.h>
+
 enum { COMMANDS_MAX = 5, CURRENT_US = 1000000 };
 
 static bool send_all(struct pg *pg, const struct pg_command *commands, int n, int64_t until_us)
@@ -137,10 +139,26 @@ void pg_rollback(struct pg *pg, int64_t until_us)
     pg_limit_ended(pg, false);
 }
 
+bool pg_tells_standby(const struct pg *pg)
+{
+    const char *told = PQparameterStatus(pg->conn, "in_hot_standby");
+
+    return told && strcmp(told, "on") == 0;
+}
+
+/* One that was promoted meanwhile is none any more; a primary ends its sessions before it becomes
+ * one. */
+static bool is_standby(const struct pg *pg)
+{
+    return pg->standby && pg->conn && pg_tells_standby(pg);
+}
+
 bool pg_is_current(const struct pg *pg)
 {
     const struct store *store = pg->store;
 
+    if (is_standby(pg))
+        return false;
     return !store_waits(store) ||
            (atomic_load_explicit(&store->current_on, memory_order_relaxed) == pg_server(pg) &&
             clock_mono_us() - atomic_load_explicit(&store->current_us, memory_order_relaxed) <
@@ -191,6 +209,10 @@ enum pg_status pg_may_commit(struct pg *pg)
 /* A standby may be behind what is flushed here. */
 enum pg_status pg_flush_reads(struct pg *pg, int64_t until_us)
 {
+    if (is_standby(pg)) {
+        pg_set_error(pg, ERROR_UNAVAILABLE, "it is a standby, and may be behind");
+        return PG_FAILED;
+    }
     if (!store_waits(pg->store)) {
         enum pg_status status = pg_exec(pg, SQL_LOG_FLUSHED, PG_NO_ARGS, until_us);
         if (status != PG_OK || pg_get_bool(pg, 0, 0))

@@ -182,8 +182,9 @@ void pg_lock_until(struct pg *pg, int64_t until_us, int64_t most_ms);
  * at once, and a crash may undo them until a later commit has waited. Outside a transaction, and
  * not behind a pooler. Costs nothing until a statement is sent. */
 void pg_commit_early(struct pg *pg, bool early);
-/* Whether what this session has read may be told: where commits wait for a standby, one that the
- * probe has begun on this server at most a second ago has come back. A primary that was left behind
+/* Whether what this session has read may be told: it is with no standby, which may be behind; and
+ * where commits wait for one, a commit that the probe has begun on this server at most a second ago
+ * has come back. A primary that was left behind
  * answers, and does not know what is sold and cancelled elsewhere. Cheap. */
 bool pg_is_current(const struct pg *pg);
 /* PG_FAILED where a commit would not come back, as store_prepare has seen: nothing that needs one

@@ -88,9 +88,10 @@ struct pg {
     bool written;              /* by the transaction: its COMMIT will wait for the log */
     int64_t server_started_us; /* that of conn */
     unsigned opened;           /* how often, so far */
-    bool pooled; /* a pooler lends it another server session for each transaction (session_setup.c)
-                  */
-    bool set_up; /* that is known, and statements have names */
+    bool pooled;  /* a pooler lends it another server session for each transaction (session_setup.c)
+                   */
+    bool standby; /* it was with one when it was opened (pg_is_current) */
+    bool set_up;  /* that is known, and statements have names */
     bool prepared[SQL_COUNT];
     bool writes[SQL_COUNT]; /* of those that are prepared: can it write? */
     atomic_bool stopped;    /* pg_stop */
@@ -182,6 +183,9 @@ struct pg_settings {
     char idle[PG_LIMIT_TEXT];
     char lock[PG_LIMIT_TEXT];
 };
+/* As PostgreSQL reports it with each answer; of a pooler it is what the session was that it asked
+ * first. */
+bool pg_tells_standby(const struct pg *pg);
 const struct pg_command *pg_settings(struct pg *pg, struct pg_settings *out);
 /* Makes a new connection a session of ours: sets that, or finds out what a pooler in between is
  * good for. Unsuited: for nothing, and store_trouble says so. */

@@ -81,6 +81,7 @@ static bool set_up(struct pg *pg, int64_t until_us)
     if (pooled && !suits(pg, until_us))
         return false;
     pg->pooled = pooled;
+    pg->standby = !pooled && pg_tells_standby(pg);
     return pg->set_up = true;
 }
 
