@@ -379,6 +379,9 @@ FROM asked
 SELECT CASE WHEN pg_is_in_recovery() THEN false
             ELSE pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn() END
 
+-- name: in_recovery
+SELECT pg_is_in_recovery()
+
 -- Settling a COMMIT whose reply was lost ---------------------------------------------------------------------
 
 -- Makes the commit of this statement, or of its transaction, wait until the log is flushed up to here, on the synchronous

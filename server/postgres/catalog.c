@@ -227,7 +227,7 @@ static enum catalog_result flush_early(struct pg *pg, bool early, int64_t until_
 enum catalog_result catalog_order(struct pg *pg, const struct uuid *id, int64_t until_us,
                                   struct order_record *out, struct error *error)
 {
-    if (pg_exec(pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(id)), until_us) != PG_OK)
+    if (pg_look(pg, SQL_ORDER_READ, PG_ARGS(pg_uuid(id)), until_us) != PG_OK)
         return failed(pg, error);
     bool found = pg_rows(pg) > 0;
     bool early = found && order_record_read(pg, 0, out);
@@ -303,13 +303,13 @@ static enum pg_status exec_page(struct pg *pg, const struct order_page *page, in
     if (page->user_id) {
         values[2] = pg_int8(page->user_id);
         values[3] = pg_int8_or_null(page->product_id != 0, page->product_id);
-        return pg_exec(pg, SQL_ORDERS_PAGE_USER, values, 4, until_us);
+        return pg_look(pg, SQL_ORDERS_PAGE_USER, values, 4, until_us);
     }
     if (page->product_id) {
         values[2] = pg_int8(page->product_id);
-        return pg_exec(pg, SQL_ORDERS_PAGE_PRODUCT, values, 3, until_us);
+        return pg_look(pg, SQL_ORDERS_PAGE_PRODUCT, values, 3, until_us);
     }
-    return pg_exec(pg, SQL_ORDERS_PAGE, values, 2, until_us);
+    return pg_look(pg, SQL_ORDERS_PAGE, values, 2, until_us);
 }
 
 /* Of the page that was read: how many of its rows, from the first on, nothing can precede any more.

@@ -280,6 +280,10 @@ void pg_begin_serializable(struct pg *pg);
 /* Runs one statement and keeps its result until the next call on this session. */
 enum pg_status pg_exec(struct pg *pg, enum sql statement, const struct pg_value *values, int count,
                        int64_t until_us);
+/* pg_exec, outside a transaction, of what is told of orders: PG_FAILED from a standby, which may be
+ * behind. */
+enum pg_status pg_look(struct pg *pg, enum sql statement, const struct pg_value *values, int count,
+                       int64_t until_us);
 
 struct pg_command {
     enum sql statement;

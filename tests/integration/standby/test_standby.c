@@ -66,12 +66,15 @@ static int start_hasty_server(void **state)
     return 0;
 }
 
-/* For where the test has to see something while an order is under way. */
+/* For where the test has to see something while an order is under way. The probe is kept still: on
+ * a slow machine it would find a standby away, and nobody would wait for it. */
 static int start_patient_server(void **state)
 {
     (void)state;
+    server_use_failpoints("probe.commit=fail@1+");
     here.server = server_start("--work-timeout-ms", "60000", "--lock-ttl-ms", "90000");
     here.other = server_start("--work-timeout-ms", "60000", "--lock-ttl-ms", "90000");
+    server_use_failpoints(NULL);
     return 0;
 }
 
