@@ -217,6 +217,7 @@ TEST_WITH(no_deadline_ends_the_wait, start_hasty_server, end)
     }
     while (meet_the_deadline(asked, first) > 0)
         assert_true(clock_mono_us() < until_us);
+    wait_ready(true);
     /* An order with an unknown outcome is, sooner or later, sold or not. */
     for (int i = 0; i < WAYS; i++)
         shop_expect_consistent(here.server, first + i);
