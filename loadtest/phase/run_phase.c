@@ -203,12 +203,13 @@ static void tick(void *context)
     if (loading->plan->watch)
         loading->plan->watch(loading->plan->watch_context, now_ms - loading->started_ms);
     look(loading, now_ms);
-    if (loading->per_s > 0)
+    /* A sale of what is soon gone has none, and a terminal may cut the end of the line. */
+    if (loading->per_s > 0 && loading->plan->kind != PHASE_TRUTH)
         snprintf(rate, sizeof rate, ", %.0f answers/s", loading->per_s);
-    snprintf(text, sizeof text, "%s, %zu instance%s, round %d, %s: %" PRId64 " s%s",
-             loading->plan->strategy->name, loading->fleet->count,
+    snprintf(text, sizeof text, "%s%s, %zu instance%s, round %d, %s: %" PRId64 " s",
+             loading->plan->strategy->name, rate, loading->fleet->count,
              loading->fleet->count == 1 ? "" : "s", loading->plan->round,
-             phase_name(loading->plan->kind), (now_ms - loading->started_ms) / 1000, rate);
+             phase_name(loading->plan->kind), (now_ms - loading->started_ms) / 1000);
     say(loading->fleet, text);
 }
 

@@ -98,6 +98,7 @@ static void write_sold_of_stock(const struct row *row, struct cell *cell, int wh
     cell->paint = line->oversold > 0 ? RED : PLAIN;
 }
 
+/* What it did, where nothing is promised. */
 static void write_verdict(const struct row *row, struct cell *cell, int which)
 {
     static const enum paint paints[] = {
@@ -105,24 +106,15 @@ static void write_verdict(const struct row *row, struct cell *cell, int which)
         [VERDICT_UNSAFE] = RED, [VERDICT_NO_RUN] = YELLOW,
         [VERDICT_BROKEN] = RED,
     };
+    const struct line *line = row->line;
     (void)which;
     snprintf(cell->text, CELL_BYTES, "%s",
-             verdict_in_words(row->line->verdict, &row->line->promise));
-    cell->paint = paints[row->line->verdict];
-}
-
-/* For the short table: what it did instead of "unsafe". */
-static void write_in_words(const struct row *row, struct cell *cell, int which)
-{
-    const struct line *line = row->line;
-    write_verdict(row, cell, which);
-    if (line->verdict == VERDICT_UNSAFE)
-        snprintf(cell->text, CELL_BYTES, "%s",
-                 line->oversold > 0       ? "oversold"
-                 : line->lost_updates > 0 ? "lost updates"
-                                          : "wrong");
-    if (line->verdict == VERDICT_KEPT && line->class != LINE_SAFE)
-        cell->paint = YELLOW;
+             line->verdict != VERDICT_UNSAFE ? verdict_in_words(line->verdict, &line->promise)
+             : line->oversold > 0            ? "oversold"
+             : line->lost_updates > 0        ? "lost updates"
+                                             : "wrong");
+    cell->paint =
+        line->verdict == VERDICT_KEPT && line->class != LINE_SAFE ? YELLOW : paints[line->verdict];
 }
 
 static void write_right_if(const struct row *row, struct cell *cell, int which)
@@ -163,7 +155,7 @@ static const struct column {
     {"oversold", WIDE, false, write_units, OVERSOLD},
     {"lost upd", WIDE, false, write_lost, 0},
     {"sold/stock", SHORT, false, write_sold_of_stock, 0},
-    {"verdict", SHORT, true, write_in_words, 0},
+    {"verdict", SHORT, true, write_verdict, 0},
     {"verdict", WIDE, true, write_verdict, 0},
     {"still right if", WIDE, true, write_right_if, 0},
 };
@@ -389,13 +381,14 @@ void table_print_legend(FILE *to, const struct table_style *style,
     for (size_t i = 0; i <= VERDICT_BROKEN; i++) {
         if (tally->counts[i] == 0)
             continue;
-        fprintf(to, "%s%zu %s", before, tally->counts[i], verdict_name((enum verdict)i));
+        fprintf(to, "%s%zu %s", before, tally->counts[i],
+                i == VERDICT_UNSAFE ? "oversold or wrong, promising nothing"
+                                    : verdict_name((enum verdict)i));
         before = "; ";
     }
     fputs(".\nkept: it did what it promises for so many instances, and no more was put to the\n"
           "test: nobody paused the holder of a lock for longer than its lease, and no store of\n"
-          "a lock or a stock failed over. Unsafe, as stated, is what oversold or lost updates\n"
-          "and promises nothing for so many instances.\n",
+          "a lock or a stock failed over. Promising nothing is for so many instances.\n",
           to);
     if (style->format == FORMAT_WIDE)
         fputs("still right if: what it promises beyond this run. stall: such a pause.\n", to);

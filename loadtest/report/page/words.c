@@ -76,9 +76,16 @@ void words_verdict(FILE *to, const struct line *line, enum verdict shown)
         [VERDICT_NO_RUN] = "没有跑成",
         [VERDICT_BROKEN] = "违背承诺",
     };
-    fprintf(to, "<td class=\"text verdict %s\">", line_class_name(words_verdict_class(shown)));
+    bool limited = shown == VERDICT_KEPT && line->class != LINE_SAFE;
+    fprintf(to, "<td class=\"text verdict %s\">",
+            line_class_name(limited ? LINE_CARE : words_verdict_class(shown)));
     if (shown == VERDICT_UNSAFE)
         unsafe(to, line);
+    else if (limited)
+        words_spans(to, verdict_in_words(shown, &line->promise),
+                    !line->promise.many_instances  ? "守住承诺（仅一个实例）"
+                    : !line->promise.paused_holder ? "守住承诺（停顿时除外）"
+                                                   : "守住承诺（无故障切换）");
     else
         words_spans(to, verdict_name(shown), chinese[shown]);
     fputs("</td>", to);

@@ -95,7 +95,7 @@ TEST(columns_stand_under_each_other)
     print(runs, 4, FORMAT_WIDE);
     split();
     int verdict = column_of(lines[0], "verdict");
-    assert_int_equal(column_of(lines[1], "unsafe, as stated"), verdict);
+    assert_int_equal(column_of(lines[1], "wrong"), verdict);
     assert_int_equal(column_of(lines[2], "kept"), verdict);
     assert_int_equal(column_of(lines[3], "kept"), verdict);
     assert_int_equal(column_of(lines[1], "±61228"), column_of(lines[0], "requests/s") + 4);
@@ -134,7 +134,8 @@ TEST(verdicts_are_counted)
     print(runs, 4, FORMAT_WIDE);
     assert_int_equal(tally.counts[VERDICT_KEPT], 2);
     assert_int_equal(tally.counts[VERDICT_BROKEN], 1);
-    assert_non_null(strstr(printed, "\nVerdicts: 2 kept; 1 unsafe, as stated; 1 BROKEN.\n"));
+    assert_non_null(
+        strstr(printed, "\nVerdicts: 2 kept; 1 oversold or wrong, promising nothing; 1 BROKEN.\n"));
     assert_non_null(
         strstr(printed, "\n\nnone          3 ")); /* a blank line before three instances */
 }
