@@ -2,7 +2,7 @@
 # PostgreSQL on several machines that elect a primary by Patroni and etcd, to see a failover on this one: each node is a
 # network namespace, with a link to a bridge on which this machine has an address. Needs root and Debian's packages.
 #
-#   cluster.sh [--dir DIR] up [--mode MODE] [--with LIST]
+#   cluster.sh [--dir DIR] up [--mode MODE] [--etcd PLACE] [--with LIST]
 #                                            start it, and wait until a standby has what a commit promises
 #   cluster.sh [--dir DIR] down              stop all of it and leave nothing
 #   cluster.sh [--dir DIR] status            what Patroni says of its members
@@ -16,9 +16,10 @@
 #   cluster.sh [--dir DIR] heal NODE         undoes these, and waits for a standby again
 #   cluster.sh [--dir DIR] switchover        a planned one, to a standby that has everything
 #
-# NODE is n1, n2, n3, or: primary. MODE is what a 201 is worth: strict (a synchronous standby, or no commit), quorum (any
-# one of two; Patroni 4), async. n3 has etcd alone, and with quorum a PostgreSQL, too. LIST is some of rabbitmq, zookeeper,
-# redis (with Sentinels), on all three (stack.d/nodes.sh). Several at once: a DIR each.
+# NODE is n1, n2, n3, or: primary. MODE is what a 201 is worth: strict (a synchronous standby, or no commit), quorum
+# (any one of two; Patroni 4), async. n3 has a PostgreSQL with quorum alone. PLACE: apart (n4, n5 and n6, which no fault
+# meets), or beside (on n1, n2 and n3: what loses its leader elects one first, and leases begin anew). LIST is some of
+# rabbitmq, zookeeper, redis (with Sentinels), on all three (stack.d/nodes.sh). Several at once: a DIR each.
 #
 # DIR (.cluster in the checkout) holds the logs; the data is in a folder under /var/tmp, which DIR/state names. What runs
 # in a node's namespace was started here, so that is what gets the signals. Exit status 2: this machine cannot (no root,
@@ -31,14 +32,14 @@ dir=$root/.cluster
 nodes=(n1 n2 n3)
 unset "${!PG@}"
 
-usage() { sed -n '5,22s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '5,23s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 cannot() { echo "$me: $*" >&2; exit 2; }
 
-# --- what DIR remembers: home, name, net (the first three numbers of its addresses), mode and what else there is ---
+# --- what DIR remembers: home, name, net (the first three numbers of its addresses), mode, etcd's place and what else there is ---
 
 read_state() {
   [ -f "$dir/state" ] || die "no cluster has been started in $dir: $me up"
-  read -r home name net mode with <"$dir/state"
+  read -r home name net mode etcd with <"$dir/state"
 }
 
 namespace() { echo "$name$1"; }   # NODE; its end of the bridge has the same name
@@ -46,8 +47,11 @@ address() { echo "$net.1${1#n}"; }   # NODE
 # Unlike `ip -n` and `ip netns exec` it needs no / that is a mount point, which it is not in a chroot.
 inside() { nsenter --net="/run/netns/$(namespace "$1")" "${@:2}"; }   # NODE COMMAND...
 processes() { ip netns pids "$(namespace "$1")"; }   # NODE
-has_postgres() { [ "$1" != n3 ] || [ "$mode" = quorum ]; }   # NODE
+voters() { if [ "$etcd" = apart ]; then echo n4 n5 n6; else echo "${nodes[*]}"; fi; }   # where etcd is
+has_postgres() { [[ $1 == n[12] || ( $1 == n3 && $mode == quorum ) ]]; }   # NODE
+is_voter() { [[ " $(voters) " == *" $1 "* ]]; }   # NODE
 
+everything() { printf '%s\n' n0 "${nodes[@]}" n4 n5 n6; }
 members() { local node; for node in "${nodes[@]}"; do if has_postgres "$node"; then echo "$node"; fi; done; }
 
 node_named() { # NODE|primary
@@ -72,7 +76,7 @@ lay_network() {
   ip link add "$name" type bridge
   ip addr add "$net.1/24" dev "$name"
   ip link set "$name" up
-  for node in n0 "${nodes[@]}"; do
+  for node in $(everything); do
     peer=$(namespace "$node")
     ip netns add "$peer"
     ip link add "$peer" type veth peer name eth0 netns "$peer"
@@ -101,7 +105,7 @@ launch() { # NODE PROGRAM NICE COMMAND...
 start_etcd() { # NODE
   local here there all=''
   here=$(address "$1")
-  for there in "${nodes[@]}"; do all+=,$there=http://$(address "$there"):2380; done
+  for there in $(voters); do all+=,$there=http://$(address "$there"):2380; done
   launch "$1" etcd -10 etcd --name "$1" --data-dir "$home/$1/etcd" --initial-cluster "${all#,}" \
     --initial-cluster-state new --initial-cluster-token "$name" --heartbeat-interval 500 --election-timeout 5000 \
     --listen-peer-urls "http://$here:2380" --initial-advertise-peer-urls "http://$here:2380" \
@@ -120,7 +124,7 @@ promise() {
 write_patroni() { # NODE
   local here node hosts='' bin
   here=$(address "$1")
-  for node in "${nodes[@]}"; do hosts+=", '$(address "$node"):2379'"; done
+  for node in $(voters); do hosts+=", '$(address "$node"):2379'"; done
   bin=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
   cat >"$home/$1/patroni.yml" <<YML
 scope: seckill
@@ -152,7 +156,7 @@ start_patroni() { launch "$1" patroni -5 tini -s -- patroni "$home/$1/patroni.ym
 
 start_node() { # NODE
   local other
-  start_etcd "$1"
+  if is_voter "$1"; then start_etcd "$1"; fi
   if has_postgres "$1"; then start_patroni "$1"; fi
   for other in $with; do "start_$other" "$1"; done
 }
@@ -164,7 +168,6 @@ has_pooler() { dpkg --compare-versions "$(dpkg-query -W -f '${Version}' pgbounce
 start_pooler() {
   local node here folder=$home/n0
   here=$(address n0)
-  mkdir "$folder"
   {
     printf '%s\n' defaults 'mode tcp' 'timeout connect 2s' 'timeout client 1h' 'timeout server 1h' 'timeout check 2s' \
       'listen primary' "bind $here:5000" 'option httpchk OPTIONS /primary' 'http-check expect status 200' \
@@ -231,17 +234,19 @@ up() {
   choose_net
   home=$(mktemp -d /var/tmp/seckill-cluster.XXXXXX)
   chmod 755 "$home"
-  echo "$home $name $net $mode $with" >"$dir/state"
+  echo "$home $name $net $mode $etcd $with" >"$dir/state"
   trap 'keep=1; down' EXIT
   trap 'exit 130' INT TERM HUP
   lay_network
-  for node in "${nodes[@]}"; do
+  for node in $(everything); do
     mkdir -p "$home/$node/postgres" "$home/$node/etcd"
     if has_postgres "$node"; then write_patroni "$node"; fi
-    for other in $with; do "write_$other" "$node"; done
+    if [[ " ${nodes[*]} " == *" $node "* ]]; then
+      for other in $with; do "write_$other" "$node"; done
+    fi
     chown -R postgres:postgres "$home/$node"
     chmod 700 "$home/$node" "$home/$node/"{postgres,etcd}
-    start_etcd "$node"
+    if is_voter "$node"; then start_etcd "$node"; fi
   done
   start_patroni n1
   wait_until 90 "n1 has not become the primary" takes_writes n1
@@ -263,7 +268,7 @@ down() {
   local node
   [ -f "$dir/state" ] || return 0
   read_state
-  for node in n0 "${nodes[@]}"; do
+  for node in $(everything); do
     [ -e "/run/netns/$(namespace "$node")" ] || continue
     signal "$node" KILL
     ip netns del "$(namespace "$node")"
@@ -291,7 +296,7 @@ signal() { # NODE STOP|CONT|KILL
 
 routes_to_others() { # NODE add|del: packets to them go nowhere
   local other
-  for other in "${nodes[@]}"; do
+  for other in "${nodes[@]}" $(voters); do
     [ "$other" = "$1" ] || inside "$1" ip route "$2" blackhole "$(address "$other")/32" 2>/dev/null || true
   done
 }
@@ -356,11 +361,12 @@ enter() {
 }
 
 main() {
-  local command='' mode_asked='' node='' other with=''
+  local command='' mode_asked='' etcd_asked='' node='' other with=''
   while [ $# -gt 0 ]; do
     case $1 in
       --dir) [ $# -gt 1 ] || die "--dir takes a folder"; dir=$2; shift ;;
       --mode) [ $# -gt 1 ] || die "--mode takes strict, quorum or async"; mode_asked=$2; shift ;;
+      --etcd) [ $# -gt 1 ] || die "--etcd takes apart or beside"; etcd_asked=$2; shift ;;
       --with)
         for other in ${2//,/ }; do
           [[ " ${others[*]} " == *" $other "* ]] || die "--with takes some of: ${others[*]}"
@@ -382,9 +388,11 @@ main() {
     shift
   done
   [ -n "$command" ] || { usage >&2; exit 2; }
-  [ -z "$mode_asked$with" ] || [ "$command" = up ] || die "--mode and --with go with up"
+  [ -z "$mode_asked$etcd_asked$with" ] || [ "$command" = up ] || die "--mode, --etcd and --with go with up"
   mode=${mode_asked:-strict}
   [[ $mode == @(strict|quorum|async) ]] || die "--mode takes strict, quorum or async"
+  etcd=${etcd_asked:-apart}
+  [[ $etcd == @(apart|beside) ]] || die "--etcd takes apart or beside"
   if [ ! -d "$dir" ] && [ "$command" = down ]; then return; fi
   [ "$command" != up ] || check_machine
   enter
