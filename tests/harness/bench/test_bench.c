@@ -117,8 +117,10 @@ TEST(forms_and_rows)
         options = (struct bench_options){.full = false};
         brief += bench_row_wanted(of, &options);
         options.full = true;
-        assert_true(bench_row_wanted(of, &options));
+        assert_int_equal(bench_row_wanted(of, &options), !of->apart);
         options.rows.count = 1;
+        snprintf(options.rows.items[0], sizeof options.rows.items[0], "%d", of->number);
+        assert_true(bench_row_wanted(of, &options));
         snprintf(options.rows.items[0], sizeof options.rows.items[0], "%d", of->number + 1);
         assert_false(bench_row_wanted(of, &options));
         assert_non_null(bench_measures[of->of.measure].name);

@@ -129,11 +129,15 @@ TEST(the_stock_ends_within_a_run)
         struct crowd *crowd = run_of(strategies[i].name, RUN);
         let_go();
         crowd_finish(crowd, PATIENCE_US);
-        if (crowd_count(crowd, 201, "") != 3 || crowd_count(crowd, 409, "sold_out") != RUN - 3)
+        /* On a slow machine the first one gives its wait for the row up, and stands behind the run.
+         */
+        int sold = 4 - crowd_count(jam.first, 201, "");
+        if (crowd_count(crowd, 201, "") != sold ||
+            crowd_count(crowd, 409, "sold_out") != RUN - sold)
             fail_msg("%s: %s", strategies[i].name, crowd_summary(crowd));
-        assert_int_equal(crowd_distinct_orders(crowd), 3);
+        assert_int_equal(crowd_distinct_orders(crowd), sold);
         crowd_destroy(crowd);
-        end_jam();
+        crowd_destroy(jam.first);
         expect_rows(4);
     }
     server_stop(here.server);
