@@ -17,9 +17,10 @@
 #   cluster.sh [--dir DIR] switchover        a planned one, to a standby that has everything
 #
 # NODE is n1, n2, n3, or: primary. MODE is what a 201 is worth: strict (a synchronous standby, or no commit), quorum
-# (any one of two; Patroni 4), async. n3 has a PostgreSQL with quorum alone. PLACE: apart (n4, n5 and n6, which no fault
-# meets), or beside (on n1, n2 and n3: what loses its leader elects one first, and leases begin anew). LIST is some of
-# rabbitmq, zookeeper, redis (with Sentinels), on all three (stack.d/nodes.sh). Several at once: a DIR each.
+# (any one of two; Patroni 4), async. n3 has a PostgreSQL with quorum alone. PLACE: beside (on n1, n2 and n3: where its
+# leader is lost another one is elected first, and leases begin anew), or apart (n4, n5 and n6, which no fault meets).
+# LIST is some of rabbitmq, zookeeper, redis (with Sentinels), on all three (stack.d/nodes.sh). Several at once: a DIR
+# each.
 #
 # DIR (.cluster in the checkout) holds the logs; the data is in a folder under /var/tmp, which DIR/state names. What runs
 # in a node's namespace was started here, so that is what gets the signals. Exit status 2: this machine cannot (no root,
@@ -391,7 +392,7 @@ main() {
   [ -z "$mode_asked$etcd_asked$with" ] || [ "$command" = up ] || die "--mode, --etcd and --with go with up"
   mode=${mode_asked:-strict}
   [[ $mode == @(strict|quorum|async) ]] || die "--mode takes strict, quorum or async"
-  etcd=${etcd_asked:-apart}
+  etcd=${etcd_asked:-beside}
   [[ $etcd == @(apart|beside) ]] || die "--etcd takes apart or beside"
   if [ ! -d "$dir" ] && [ "$command" = down ]; then return; fi
   [ "$command" != up ] || check_machine

@@ -22,7 +22,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/soak.d/crowds.sh"
 
-runs=1 seed=1 mode=strict etcd=apart untimed='' out=$root/.stack/failover/out
+runs=1 seed=1 mode=strict etcd=beside untimed='' out=$root/.stack/failover/out
 faults=(half freeze switchover) known=(kill freeze cut half switchover) server_options=(--lock-ttl-ms 2000 --work-timeout-ms 1500)
 head_s=4 most_s=600 replaced_ms=25000 sold_ms=5000 pauses=1
 strategies=(conditional batch)
