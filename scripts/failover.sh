@@ -14,7 +14,7 @@
 # there, for which a commit waits. The control is `half` with an asynchronous standby, which must lose orders that were
 # answered 201: else the fault has hit nobody.
 #
-# Without options half, freeze and switchover once, with conditional and batch: four minutes. --untimed: how long anything
+# Without options half, freeze and switchover once, with conditional and batch: five minutes. --untimed: how long anything
 # took is told and not judged, for a machine that is busy with something else. Exit status: 0 as it should be, 1 not, 2 it
 # cannot be seen here (no root, no namespaces, a cluster that does not come to rest). DIR (.stack/failover/out) keeps the
 # logs, and the ledgers that show something.
@@ -100,7 +100,6 @@ break_primary() { # FAULT
   if [ "$1" = switchover ]; then cluster switchover || no_cluster "switchover"; else cluster "$1" "$node"; fi
   wait_for_another "$node"
   replaced_us=$(now_us)
-  sleep 2   # it is settled by then that there is another one
   cluster heal "$node" || no_cluster "$node is not healed"
   bound_ms=$((($(now_us) - begun_us) / 1000 + sold_ms))
   echo "$begun_us $1 $bound_ms" >>"$out/events"

@@ -198,7 +198,7 @@ enum pg_status pg_prove(struct pg *pg, int64_t until_us)
     return store_counts(pg->store) ? pg_flush_log(pg, until_us) : PG_OK;
 }
 
-static enum pg_status no_standby(struct pg *pg)
+static enum pg_status refuse_standby(struct pg *pg)
 {
     pg_set_error(pg, ERROR_UNAVAILABLE, "it is a standby, and may be behind");
     return PG_FAILED;
@@ -211,11 +211,12 @@ enum pg_status pg_look(struct pg *pg, enum sql statement, const struct pg_value 
     struct pg_command look = {statement, values, count};
 
     if (!pg->pooled)
-        return is_standby(pg) ? no_standby(pg) : pg_exec(pg, statement, values, count, until_us);
+        return is_standby(pg) ? refuse_standby(pg)
+                              : pg_exec(pg, statement, values, count, until_us);
     pg_begin(pg);
     enum pg_status status = pg_exec(pg, SQL_IN_RECOVERY, PG_NO_ARGS, until_us);
     if (status == PG_OK && pg_get_bool(pg, 0, 0))
-        status = no_standby(pg);
+        status = refuse_standby(pg);
     if (status == PG_OK)
         return pg_exec_commit(pg, &look, 1, until_us);
     pg_rollback(pg, until_us);

@@ -184,8 +184,8 @@ void pg_lock_until(struct pg *pg, int64_t until_us, int64_t most_ms);
 void pg_commit_early(struct pg *pg, bool early);
 /* Whether what this session has read may be told: it is with no standby, which may be behind; and
  * where commits wait for one, a commit that the probe has begun on this server at most a second ago
- * has come back. A primary that was left behind
- * answers, and does not know what is sold and cancelled elsewhere. Cheap. */
+ * has come back. A primary that was left behind answers, and does not know what is sold and
+ * cancelled elsewhere. Cheap. */
 bool pg_is_current(const struct pg *pg);
 /* PG_FAILED where a commit would not come back, as store_prepare has seen: nothing that needs one
  * should be begun, since PostgreSQL does not see that nobody waits for it any more, and keeps its
