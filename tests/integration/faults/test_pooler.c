@@ -8,6 +8,7 @@
  */
 #include "lib/fixtures/shop.h"
 #include "lib/pgbouncer.h"
+#include "lib/postgres.h"
 #include "lib/stack.h"
 
 #include "lib/t.h"
@@ -276,6 +277,38 @@ static struct pg *open_session(struct store **store)
                 "INSERT INTO product (id, initial_stock, stock, epoch, version)"
                 " VALUES (1, 1, 1, 1, 1) ON CONFLICT (id) DO UPDATE SET epoch = 1, stock = 1");
     return pg;
+}
+
+static int stop_own(void **state)
+{
+    return stop(state) | postgres_teardown(state);
+}
+
+/* PgBouncer hands on to what stands at its address: a standby may be behind. */
+TEST_WITH(no_order_is_read_from_a_standby, NULL, stop_own)
+{
+    struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
+    char id[SHOP_ID_SIZE], order[64];
+
+    if (!pgbouncer_can_keep_names())
+        skip();
+    struct postgres *own = postgres_create(NULL);
+    here.bouncer = pgbouncer_start(postgres_folder(own), POOL, true);
+    here.through =
+        stack_database_through(postgres_conninfo(own, NULL, NULL), pgbouncer_folder(here.bouncer));
+    struct server *server = server_start("--database", here.through);
+    shop_put(server, buy.product, STOCK, NULL);
+    shop_expect_buy(server, &buy, 201, "", id);
+    snprintf(order, sizeof order, "/orders/%s", id);
+    postgres_demote(own);
+    postgres_stop(own);
+    postgres_start(own);
+    T_UNTIL(server_status(server, "GET", "/products/1", NULL, NULL) == 200);
+    shop_expect(server, "GET", order, NULL, NULL, 503, "backend_unavailable");
+    shop_expect(server, "GET", "/orders?product_id=1", NULL, NULL, 503, "backend_unavailable");
+    postgres_promote(own);
+    T_UNTIL(server_status(server, "GET", order, NULL, NULL) == 200);
+    server_stop(server);
 }
 
 /* A name that PostgreSQL has refused, or never saw because the statement before it failed. */
