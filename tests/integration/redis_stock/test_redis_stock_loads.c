@@ -172,10 +172,28 @@ TEST(a_load_that_is_longer_than_an_order_may_take)
     struct buy buy = cluster_buy(2, 1);
     buy.more = "&wait_ms=0";
     struct http_reply reply = send_hasty(&buy);
-    assert_int_equal(reply.status, 503);
+    if (reply.status != 503)
+        fail_msg("%d: %s", reply.status, reply.body);
     http_reply_fini(&reply);
     CLUSTER_WAIT(is_loaded());
     assert_int_equal(count_users(), 1);
+    buy.more = NULL;
+    shop_expect_buy(cluster.servers[0], &buy, 201, "", NULL);
+    buy = cluster_buy(1, 1);
+    shop_expect_buy(cluster.servers[0], &buy, 409, "limit_reached", NULL);
+    cluster_expect_settled();
+    cluster_stop_all();
+}
+
+/* The load succeeds when the order's time is over: the order is refused, and the next one finds the
+ * mirror. */
+TEST(a_load_that_ends_after_the_orders_time)
+{
+    begin_unloaded("stock-load-reply=pause:3500@2", "1000");
+    struct buy buy = cluster_buy(2, 1);
+    buy.more = "&wait_ms=0";
+    expect_hasty(&buy, "backend_unavailable");
+    assert_true(is_loaded());
     buy.more = NULL;
     shop_expect_buy(cluster.servers[0], &buy, 201, "", NULL);
     buy = cluster_buy(1, 1);

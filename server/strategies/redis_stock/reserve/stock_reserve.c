@@ -238,16 +238,18 @@ static enum order_outcome load(struct session *session, struct order **orders, i
         return set_waited(orders, count);
     }
     purchase_many_may_wait(session, orders, count, session->lock_most_ms);
-    switch (stock_mirror_load(&link, product_id, false, until_us)) {
+    enum stock_result result = stock_mirror_load(&link, product_id, false, until_us);
+    bool late = clock_mono_us() >= until_us;
+    switch (result) {
     case STOCK_DONE: /* which was not this order's work */
         session_begin_work(session);
-        return ORDER_PENDING;
+        return late ? ORDER_BACKEND_UNAVAILABLE : ORDER_PENDING;
     case STOCK_ABSENT:
         return ORDER_UNKNOWN_PRODUCT;
     case STOCK_HELD:
         return set_waited(orders, count);
     default:
-        if (clock_mono_us() >= until_us)
+        if (late)
             stock_loader_ask(loader, product_id);
         return ORDER_BACKEND_UNAVAILABLE;
     }
