@@ -214,9 +214,9 @@ static void each_refusal_is_told(const char *strategy, const char *backend,
             shop_expect_buy(server, &buy, 201, "", NULL);
         else
             shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
+        wait_logged(server, fault->word); /* by the next probe, which has to meet it */
         for (int j = 0; j < count; j++)
             end(fault, &places[j]);
-        wait_logged(server, fault->word);
     }
     shop_expect_buy_soon(server, &buy, 201);
     wait_backend(server, backend, NULL);
