@@ -145,12 +145,14 @@ static const struct generator *generator_of(const struct phase_plan *plan)
 struct loading {
     const struct fleet *fleet;
     const struct phase_plan *plan;
+    const struct scrape *before; /* the sale */
     struct phase_result *result;
     int64_t started_ms;
     int64_t open[OPTIONS_MAX_INSTANCES]; /* connections of each server: the most at once */
     int64_t answers;                     /* the generator's count */
     int64_t looked_ms, looked_answers;   /* when the rate was last seen, and the count then */
     double per_s;
+    int64_t sold; /* orders, by what the servers say; -1: they were not asked */
 };
 
 /* Whether all connections stand, asked until they do. */
@@ -171,6 +173,16 @@ static void take_rate(struct loading *loading, int64_t answers, int64_t now_ms)
     loading->looked_answers = answers;
 }
 
+static int64_t sold_since(const struct fleet *fleet, const struct scrape *before,
+                          const struct scrape *now)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < fleet->count; i++)
+        sum += now[i].counts.committed + now[i].counts.accepted - before[i].counts.committed -
+               before[i].counts.accepted;
+    return sum;
+}
+
 /* What the servers are asked while wrk, which tells nothing until its end, loads them: by the way
  * how fast they answer, once a second and only where somebody watches. A generator that is the
  * harness's own must not wait for them. */
@@ -188,6 +200,7 @@ static void look(struct loading *loading, int64_t now_ms)
         if (!scrape_all(loading->fleet, loading->plan, scrapes, &ignored))
             return;
         total(loading->fleet, scrapes, &in_flight, &answered);
+        loading->sold = sold_since(loading->fleet, loading->before, scrapes);
     }
     if (counts)
         count_connections(loading, scrapes);
@@ -199,15 +212,17 @@ static void tick(void *context)
 {
     struct loading *loading = context;
     int64_t now_ms = clock_mono_ms();
-    char text[200], rate[40] = "";
+    char text[200], sold[40] = "", rate[40] = "";
     if (loading->plan->watch)
         loading->plan->watch(loading->plan->watch_context, now_ms - loading->started_ms);
     look(loading, now_ms);
+    if (loading->sold >= 0 && loading->plan->scenario != SCENARIO_COUNTER)
+        snprintf(sold, sizeof sold, ", %" PRId64 " sold", loading->sold);
     /* A sale of what is soon gone has none, and a terminal may cut the end of the line. */
     if (loading->per_s > 0 && loading->plan->kind != PHASE_TRUTH)
         snprintf(rate, sizeof rate, ", %.0f answers/s", loading->per_s);
-    snprintf(text, sizeof text, "%s%s, %zu instance%s, round %d, %s: %" PRId64 " s",
-             loading->plan->strategy->name, rate, loading->fleet->count,
+    snprintf(text, sizeof text, "%s%s%s, %zu instance%s, round %d, %s: %" PRId64 " s",
+             loading->plan->strategy->name, sold, rate, loading->fleet->count,
              loading->fleet->count == 1 ? "" : "s", loading->plan->round,
              phase_name(loading->plan->kind), (now_ms - loading->started_ms) / 1000);
     say(loading->fleet, text);
@@ -223,13 +238,18 @@ static void request_path(const struct phase_plan *plan, char *out, size_t size)
         http_request_order_target(out, size, plan->strategy->name, query);
 }
 
-static bool load_once(const struct fleet *fleet, const struct phase_plan *plan, int64_t seconds,
-                      struct phase_result *result, struct error *error)
+static bool load_once(const struct fleet *fleet, const struct phase_plan *plan,
+                      const struct scrape *before, int64_t seconds, struct phase_result *result,
+                      struct error *error)
 {
     char path[300];
     request_path(plan, path, sizeof path);
-    struct loading loading = {
-        .fleet = fleet, .plan = plan, .result = result, .started_ms = clock_mono_ms()};
+    struct loading loading = {.fleet = fleet,
+                              .plan = plan,
+                              .before = before,
+                              .result = result,
+                              .started_ms = clock_mono_ms(),
+                              .sold = -1};
     int64_t number = plan->seed % 100 + result->runs;
     struct load load = {
         .targets = fleet->urls,
@@ -311,7 +331,8 @@ static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *
     while (!result->complete && clock_mono_ms() < deadline_ms) {
         struct scrape now[OPTIONS_MAX_INSTANCES] = {0};
         struct witness_state state;
-        if (!load_once(fleet, plan, 1, result, error) || !wait_quiet(fleet, plan, now, error) ||
+        if (!load_once(fleet, plan, before, 1, result, error) ||
+            !wait_quiet(fleet, plan, now, error) ||
             !phase_wait_settled(fleet, plan->first_product, last_product(plan), error) ||
             !witness_look(fleet->witness, plan->first_product, last_product(plan), &state, error))
             return false;
@@ -440,7 +461,7 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
     if (plan->kind == PHASE_TRUTH)
         loaded = load_until_gone(fleet, plan, before, result, error);
     else
-        loaded = load_once(fleet, plan, plan->duration_s, result, error);
+        loaded = load_once(fleet, plan, before, plan->duration_s, result, error);
     int64_t loaded_ms = clock_mono_ms();
     memcpy(after, before, sizeof before); /* the same servers are to answer */
     say(fleet, "settling");

@@ -68,15 +68,22 @@ TEST(a_terminal_has_colours_and_one_line)
 }
 
 /* The last word of the two that are given wins. */
-TEST(what_is_oversold_so_far_moves_with_the_line)
+TEST(what_is_sold_and_oversold_so_far_moves_with_the_line)
 {
     static char typed[1 << 16];
+    long long most = 0;
     assert_int_equal(run("env TERM=xterm script -qec '",
-                         "--scenario hot --strategies none,conditional --stock 20",
+                         "--scenario hot --strategies none,conditional --stock 20 --duration 2s",
                          "' typed > /dev/null"),
                      0);
-    assert_non_null(
-        strstr(content("typed", typed, sizeof typed), " oversold: conditional, 1 instance, "));
+    content("typed", typed, sizeof typed);
+    assert_non_null(strstr(typed, " oversold: conditional, "));
+    assert_non_null(strstr(typed, " sold, 1 instance, round 1, truth: "));
+    for (const char *at = typed; (at = strstr(at, ": none, ")); at++) {
+        long long sold = strtoll(at + strlen(": none, "), NULL, 10);
+        most = sold > most ? sold : most;
+    }
+    assert_true(most > 20); /* of the speed phase, whose stock does not end */
 }
 
 TEST(a_terminal_may_want_no_colours)
