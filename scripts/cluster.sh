@@ -121,7 +121,8 @@ promise() {
   esac
 }
 
-# The shortest times that Patroni allows. A unix socket goes through namespaces, so there is none.
+# The shortest times that Patroni allows. A standby whose primary has gone may sleep wal_retrieve_retry_interval (5 s
+# otherwise) before it heeds a promotion. A unix socket goes through namespaces, so there is none.
 write_patroni() { # NODE
   local here node hosts='' bin
   here=$(address "$1")
@@ -136,7 +137,7 @@ bootstrap:
   dcs:
     {ttl: 20, loop_wait: 1, retry_timeout: 3, primary_start_timeout: 0, $(promise),
      postgresql: {use_pg_rewind: true, parameters: {max_connections: 200, shared_buffers: 64MB, wal_log_hints: 'on',
-       wal_keep_size: 512MB}}}
+       wal_keep_size: 512MB, wal_retrieve_retry_interval: 200ms}}}
   initdb: [encoding: UTF8, locale: C.UTF-8, data-checksums]
   pg_hba: ['local all all trust', 'host all all $net.0/24 trust', 'host replication all $net.0/24 trust']
 postgresql:
