@@ -39,6 +39,8 @@ test_packages=(mold:mold clang:clang clang-19:clang-19 clang-format:clang-format
   cppcheck:cppcheck shellcheck:shellcheck mandoc:mandoc spin:spin
   haproxy:haproxy docker-compose pgbouncer:pgbouncer prometheus:promtool git:git openssl:openssl python3:python3 python3-yaml
   python3-jsonschema npm:npm)
+# Debian 12 has none.
+! grep -qsx 'VERSION_CODENAME=trixie' /etc/os-release || test_packages+=(valkey-server:valkey-server)
 # Ubuntu has Chromium as a snap alone, which a test cannot drive: there the page's test is skipped.
 ! grep -qsx 'ID=debian' /etc/os-release ||
   test_packages+=(chromium:chromium chromium-driver:chromedriver chromium-sandbox python3-selenium)

@@ -12,8 +12,8 @@
 #
 # LIST is names with commas between them: rabbitmq (SECKILL_AMQP), redlock (three more Redis, SECKILL_REDLOCK),
 # memcached (SECKILL_MEMCACHED), zookeeper (SECKILL_ZOOKEEPER). Or all: every one that is installed. By their names
-# alone come the doubles of stack.d/doubles.sh: standby (SECKILL_STANDBY), replica (SECKILL_REPLICA), sentinel; and
-# mariadb (SECKILL_MARIADB).
+# alone come the doubles of stack.d/doubles.sh: standby (SECKILL_STANDBY), replica (SECKILL_REPLICA), sentinel; mariadb
+# (SECKILL_MARIADB); and valkey, which is what each Redis of a stack that begins with it is.
 #
 # DIR (.stack in the checkout) holds the logs and, of each server, the process id and its start time. The data is in
 # DIR/data. Root hands PostgreSQL and Redis to the user postgres; where that user cannot reach the checkout, or its file
@@ -31,7 +31,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 dir=$root/.stack
 servers=(postgres locks stock)
 optional=(rabbitmq redlock memcached zookeeper)   # what --with may name: up_NAME starts it, has_NAME says whether it is installed
-doubles=(standby replica sentinel mariadb)        # and what is no part of all
+doubles=(standby replica sentinel mariadb valkey)   # and what is no part of all
 as_owner=()
 home='' sockets='' launched=''
 unset "${!PG@}"   # another server's settings
@@ -121,7 +121,7 @@ processes_of() { # SERVER
   while read -r proc cwd; do
     [ "$cwd" = "$home/$1" ] || continue
     case $(cat "$proc/comm" 2>/dev/null) in
-      postgres* | redis-* | mariadbd | beam.smp | erl_child_setup | inet_gethost | memcached | java) echo "${proc#/proc/}" ;;
+      postgres* | redis-* | valkey-* | mariadbd | beam.smp | erl_child_setup | inet_gethost | memcached | java) echo "${proc#/proc/}" ;;
     esac
   done < <(find /proc/[0-9]*/cwd -prune -printf '%h %l\n' 2>/dev/null)
 }
@@ -191,13 +191,13 @@ wait_answer() { # SERVER SECONDS COMMAND...
 choose_optional() {
   local name
   chosen=()
-  if [ "$with" = all ]; then
+  if [[ ,$with, == *,all,* ]]; then
     for name in "${optional[@]}"; do
       if "has_$name"; then chosen+=("$name"); else say "$name is not installed: left out"; fi
     done
-    return
   fi
   for name in ${with//,/ }; do
+    [ "$name" != all ] || continue
     [[ " ${optional[*]} ${doubles[*]} " == *" $name "* ]] ||
       die "--with takes all or some of: ${optional[*]} ${doubles[*]}"
     "has_$name" || die "$name is not installed"
@@ -226,6 +226,7 @@ up() {
   choose_optional
   make_home
   make_sockets
+  if [[ " ${chosen[*]} " == *" valkey "* ]] && [ -z "$(compgen -G "$dir/*.id")" ]; then : >"$dir/valkey"; fi
   for name in "${servers[@]}" "${chosen[@]}" $(started); do "up_$name"; done
 }
 
@@ -309,7 +310,7 @@ purge() {
   local name
   if is_private "$home"; then rm -rf "$home"; fi
   for name in "${servers[@]}" "${optional[@]}" "${doubles[@]}" $(members redlock) initdb; do rm -f "$dir/$name.log" "$dir/$name.log.1"; done
-  rm -f "$dir/home" "$dir/lock" "$dir/rabbitmq.access" "$dir/zookeeper.access"
+  rm -f "$dir/home" "$dir/lock" "$dir/valkey" "$dir/rabbitmq.access" "$dir/zookeeper.access"
   rmdir "$dir" 2>/dev/null || true
 }
 

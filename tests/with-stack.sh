@@ -14,6 +14,7 @@ export SECKILL_TEST_STOCK_REDIS=$SECKILL_STOCK_REDIS SECKILL_TEST_STACK=$1 SECKI
 [ -z "${SECKILL_REDLOCK:-}" ] || export SECKILL_TEST_REDLOCK=$SECKILL_REDLOCK
 [ -z "${SECKILL_MEMCACHED:-}" ] || export SECKILL_TEST_MEMCACHED=$SECKILL_MEMCACHED
 [ -z "${SECKILL_ZOOKEEPER:-}" ] || export SECKILL_TEST_ZOOKEEPER=$SECKILL_ZOOKEEPER
+[ ! -f "$1/valkey" ] || export SECKILL_TEST_REDIS_SERVER=valkey-server   # for those of a test's own
 # The server reads the others too; a test says itself what its server gets.
 unset SECKILL_DATABASE SECKILL_REDIS SECKILL_STOCK_REDIS SECKILL_AMQP SECKILL_REDLOCK SECKILL_MEMCACHED SECKILL_ZOOKEEPER
 # Of another program's database: what a server that was killed has not given back.

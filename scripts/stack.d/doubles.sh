@@ -43,7 +43,7 @@ up_sentinel() {
     wait_gone sentinel 20 || die "processes of a killed Sentinel are still in $home/sentinel"
     make_private "$home/sentinel"
     [ -f "$home/sentinel/sentinel.conf" ] || : | put "$home/sentinel/sentinel.conf"
-    launch sentinel "$(command -v redis-server)" "$home/sentinel/sentinel.conf" --sentinel --port 0 \
+    launch sentinel "$(command -v "$(redis_program)")" "$home/sentinel/sentinel.conf" --sentinel --port 0 \
       --unixsocket "$sockets/sentinel.sock" --unixsocketperm 700 --dir "$home/sentinel" --daemonize no
   fi
   wait_answer sentinel 60 redis_answers "$sockets/sentinel.sock"
