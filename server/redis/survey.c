@@ -19,7 +19,8 @@ static enum redis_status read_version(struct redis *redis, int64_t until_us, int
         long major = strtol(line + strlen("redis_version:"), &end, 10);
         long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
         *version = (int)(major * 100 + minor);
-        atomic_store_explicit(&redis->server->cluster, strstr(text, "redis_mode:cluster") != NULL,
+        /* redis_mode, or a Valkey's server_mode */
+        atomic_store_explicit(&redis->server->cluster, strstr(text, "_mode:cluster") != NULL,
                               memory_order_relaxed);
     } else {
         *flaws |= REDIS_NAMELESS;
