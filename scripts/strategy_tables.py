@@ -21,7 +21,8 @@ PAGES = ["docs/STRATEGIES.md", "docs/strategies/*.md", "docs/*[A-Z].md"]
 CHINESE_PAGES = ["docs/STRATEGIES.zh.md", "docs/*.zh.md", "docs/strategies/*.md", "docs/*.md"]
 # As the harness's table and the report have them.
 CHINESE_WORDS = {"anything-happens": "无论发生什么", "no-failover": "没有故障切换", "no-stall": "没有停顿",
-                 "no-stall/failover": "没有停顿和故障切换", "one-instance": "只有一个实例", "never": "从不"}
+                 "no-failover-without-replicas": "没有故障切换，或有副本确认", "no-stall/failover": "没有停顿和故障切换",
+                 "one-instance": "只有一个实例", "never": "从不"}
 ENGLISH = {words: words.replace("-", " ") for words in CHINESE_WORDS}
 
 check = "--check" in sys.argv

@@ -799,7 +799,7 @@ WHERE product_id = $1::bigint AND epoch = $2::bigint AND user_id > $3::bigint AN
 ORDER BY user_id LIMIT $4::bigint
 
 -- name: stock_decided
-SELECT id FROM orders WHERE id = ANY ($1::uuid[])
+SELECT id, status, reason, hold_until FROM orders WHERE id = ANY ($1::uuid[])
 
 -- Products ---------------------------------------------------------------------------------------------------
 

@@ -58,6 +58,7 @@ void listing_print_markdown(FILE *to)
         fprintf(to, "| `%s` | %s | %s | ", strategy->name, strategy->summary,
                 strategy->summary_zh ? strategy->summary_zh : "");
         print_needs(to, strategy, ", ");
-        fprintf(to, " | %s | %s |\n", right_if(strategy), strategy->usual ? "yes" : "no");
+        fprintf(to, " | %s%s | %s |\n", right_if(strategy),
+                strategy->with_replicas ? "-without-replicas" : "", strategy->usual ? "yes" : "no");
     }
 }

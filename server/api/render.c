@@ -201,7 +201,9 @@ char *render_audit(const struct audit *audit)
 static json_t *strategy_json(const struct strategy *strategy, const struct services *services)
 {
     const char *reason = strategy_unavailable_reason(strategy, services);
-    unsigned guarantees = strategy->guarantees;
+    unsigned guarantees =
+        strategy->guarantees |
+        (services->settings->stock_redis_replicas > 0 ? strategy->with_replicas : 0);
     json_t *json = json_object();
     json_t *needs = json_array();
     json_t *bodies = json_array();

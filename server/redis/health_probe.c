@@ -33,6 +33,7 @@ static void try_needs(struct redis *redis, const struct redis_needs *needs, int6
         } else if (status == REDIS_OK) {
             atomic_store_explicit(&server->closed_until_us, 0, memory_order_relaxed);
             redis_server_note_served(server);
+            redis_probe_replicas(redis, needs->kept, until_us);
         } else if (status == REDIS_REFUSED || redis_is_refusal(reason)) {
             redis_server_note_refusal(server, reason);
         } else {

@@ -78,12 +78,26 @@ bool redis_server_is_cluster(const struct redis_server *server);
  * and notes all of it there: at each probe, since an address may come to lead to another server.
  * False: there was no answer. */
 bool redis_survey(struct redis *redis, int64_t until_us);
+/* What is acknowledged to somebody is to be in the append-only files of the server and of so many
+ * of its replicas; 0 at first: nobody asks. Set before there is a session. */
+void redis_server_want_replicas(struct redis_server *server, int replicas);
+int redis_server_replicas(const struct redis_server *server);
+/* NULL, or why that cannot be had of this server: a text. Any thread, no I/O. */
+const char *redis_server_replicas_unfit(const struct redis_server *server);
+/* Too few of them had flushed the last probe's write in time. Any thread, no I/O. */
+bool redis_server_lags(const struct redis_server *server);
+/* Waits until they have all that this session has written since it was opened, and so whatever the
+ * server had before its last write. *enough: they have, or nobody asks. A session that has written
+ * nothing waits for nothing, and has shown nothing. */
+enum redis_status redis_wait_replicas(struct redis *redis, int64_t until_us, bool *enough);
+
 /* What strategies need of a Redis; the keys are such as they might write. */
 struct redis_needs {
     const char *of; /* "locks", "redlock" or "stock": lua/lock/probe.lua has the commands */
     bool subscribes;
     char absent[REDIS_KEY_MAX]; /* does not exist; a channel, too */
     char hash[REDIS_KEY_MAX];   /* the probe's own */
+    char kept[REDIS_KEY_MAX];   /* written for replicas to flush, where they are wanted */
 };
 /* Tries that, on a connection made anew, and writes nothing but the hash, once. Notes the result
  * there, and logs when the server begins and when it ceases to serve, and when it does not for

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIRST_SURVEY_US = 1000000, STOCK_VERSION_LEAST = 602, FLAWS_MAX = 300 };
+enum { FIRST_SURVEY_US = 1000000, STOCK_VERSION_LEAST = 602, FLAWS_MAX = 500 };
 
 static void *redis_open_at(const struct settings *settings, const char *url, const char *flag,
                            struct error *error)
@@ -27,9 +27,14 @@ static void *locks_open(const struct settings *settings, struct error *error)
 
 static void *stock_open(const struct settings *settings, struct error *error)
 {
-    return settings->stock_redis[0]
-               ? redis_open_at(settings, settings->stock_redis, "--stock-redis", error)
-               : redis_open_at(settings, settings->redis, "--redis", error);
+    struct redis_server *server =
+        settings->stock_redis[0]
+            ? redis_open_at(settings, settings->stock_redis, "--stock-redis", error)
+            : redis_open_at(settings, settings->redis, "--redis", error);
+
+    if (server)
+        redis_server_want_replicas(server, (int)settings->stock_redis_replicas);
+    return server;
 }
 
 static void close_server(void *server)
@@ -71,8 +76,14 @@ static void stock_flaws(const struct redis_server *server, char out[FLAWS_MAX])
     *out = '\0';
     if (flaws & REDIS_NO_APPEND_FILE)
         add_words(out, "not durable: appendonly is not yes, a crash loses every 202");
+    else if (flaws & REDIS_LAZY_FSYNC && redis_server_replicas(server) > 0)
+        add_words(out, "slow: appendfsync is not always, a 202 waits for it");
     else if (flaws & REDIS_LAZY_FSYNC)
         add_words(out, "not durable: appendfsync is not always, a crash loses the newest 202s");
+    if (redis_server_lags(server))
+        add_words(out, "no 202s: fewer replicas than --stock-redis-replicas asks for flush in time "
+                       "what it writes (appendonly yes, appendfsync always), orders wait for "
+                       "PostgreSQL");
     if (flaws & REDIS_EVICTS)
         add_words(out,
                   "not safe: maxmemory-policy is not noeviction, stock and 202s may be evicted");
@@ -110,6 +121,8 @@ static bool stock_greet(void *server, struct error *error)
     stock_flaws(server, flaws);
     if (*flaws)
         log_warn("the Redis of redis-stock is %s (--stock-redis)", flaws);
+    if (redis_server_replicas_unfit(server))
+        log_warn("%s; redis-stock answers 503", redis_server_replicas_unfit(server));
     redis_destroy(redis);
     return true;
 }
@@ -124,7 +137,10 @@ static void stock_health(void *server, backend_report *report, void *to)
     char flaws[FLAWS_MAX];
 
     stock_flaws(server, flaws);
-    redis_server_report(server, "stock-redis", flaws, report, to);
+    if (redis_server_replicas_unfit(server))
+        report(to, "stock-redis", false, redis_server_replicas_unfit(server));
+    else
+        redis_server_report(server, "stock-redis", flaws, report, to);
 }
 
 #define CLUSTER " is a node of a cluster, of which this server cannot make use"
@@ -143,7 +159,7 @@ static const char *stock_unfit(void *server)
         return "the Redis of --stock-redis" CLUSTER;
     return version != 0 && version < STOCK_VERSION_LEAST
                ? "the Redis of --stock-redis is older than 6.2"
-               : NULL;
+               : redis_server_replicas_unfit(server);
 }
 
 static void locks_probe(void *redis, int node, const struct settings *settings, int64_t until_us)
@@ -164,6 +180,7 @@ static void stock_probe(void *redis, int node, const struct settings *settings, 
     (void)node;
     snprintf(needs.absent, sizeof needs.absent, "{%s}:stock:probe", settings->system_name);
     snprintf(needs.hash, sizeof needs.hash, "{%s}:stock:probe-hash", settings->system_name);
+    snprintf(needs.kept, sizeof needs.kept, "{%s}:stock:probe-kept", settings->system_name);
     redis_probe_health(redis, "--stock-redis", &needs, until_us);
 }
 

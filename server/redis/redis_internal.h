@@ -26,6 +26,8 @@ struct redis_server {
     atomic_int version;
     atomic_uint flaws;
     atomic_bool cluster; /* it is a node of one */
+    int replicas;        /* that are wanted */
+    atomic_bool lags;    /* fewer have flushed what the probe wrote */
     atomic_bool up;      /* no words below */
     atomic_bool taken;   /* there are words for it below */
     struct {
@@ -61,6 +63,9 @@ bool redis_is_refusal(const char *words);
 
 /* Why the last call failed, without what redis_error's text puts before it. */
 const char *redis_reason(const struct redis *redis);
+
+/* The probe's: writes the key, waits for the replicas that are wanted, notes whether they lag. */
+void redis_probe_replicas(struct redis *redis, const char *key, int64_t until_us);
 
 /* Whether the session was opened before Redis refused somebody (redis_caught). */
 bool redis_is_stale(const struct redis *redis);

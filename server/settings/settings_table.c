@@ -53,6 +53,10 @@ static const struct option_row rows[] = {
         .help = "Redis for redis-stock's stock and queue; empty: --redis",
     },
     {
+        .flag = "stock-redis-replicas", NUMBER(stock_redis_replicas, "0", 0, 8, "replicas"),
+        .help = "replicas of --stock-redis that must have a 202 on disk, as it has itself; 0: nobody asks",
+    },
+    {
         .flag = "redis-ca", TEXT(redis_ca, ""),
         .value = "FILE", .takes = "a PEM file of certificates, or nothing",
         .help = "CAs that a rediss:// server's certificate may come from; empty: the system's",

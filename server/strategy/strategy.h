@@ -82,6 +82,7 @@ struct strategy {
     enum strategy_family family;
     unsigned needs; /* of enum backend_need */
     unsigned guarantees;
+    unsigned with_replicas; /* those that --stock-redis-replicas adds */
     bool usual;        /* one of those that lists begin with, and that `--strategies usual` runs */
     bool asynchronous; /* may answer 202 before PostgreSQL has decided */
     bool bodies;       /* takes ?body=plain|guarded */

@@ -10,7 +10,7 @@
  *
  * It cannot oversell, whatever Redis says: the writer takes stock with a guarded statement under
  * the row's lock. A Redis that is wrong costs 202s that end `failed`, and the mirror is unloaded.
- * What it loses that was not written yet is lost, and said (stock_lost.h); hence no promise F.
+ * What it loses unwritten is lost, and said (stock_lost.h): no promise F without stock_replicas.h.
  *
  * A refusal costs less than a sale: stock_flag.h answers "sold out" without a lane for 20 ms after
  * a script has said so. A restock or a cancel goes to PostgreSQL first, corrects the mirror (which
@@ -40,8 +40,7 @@ static bool may_have_changed(struct stock_link *link, const struct order *order)
     return order->outcome == ORDER_UNSETTLED;
 }
 
-/* In PostgreSQL by `change_row`, which is true when it has added stock there, and then in the
- * mirror. Whether a lease has to be waited out. */
+/* `change_row`, true if it added stock; then the mirror. Whether a lease is to be waited out. */
 static bool change(struct session *session, struct order *order,
                    bool (*change_row)(struct session *, struct order *))
 {
@@ -136,6 +135,7 @@ const struct strategy strategy_redis_stock = {
     .family = FAMILY_QUEUE,
     .needs = NEED_POSTGRESQL | NEED_STOCK_REDIS,
     .guarantees = GUARANTEE_ONE | GUARANTEE_MANY | GUARANTEE_PAUSED,
+    .with_replicas = GUARANTEE_FORGETS,
     .asynchronous = true,
     .mixes = true,
     .lane = {.in_flight_per_product = 1, .workers = 8, .max_batch = RESERVE_MAX},

@@ -5,7 +5,8 @@
  * Keys, all under "{SYSTEM}:stock": mirror:PRODUCT (a hash), users:PRODUCT:GENERATION (units a user
  * holds, with a limit), loaded (a set of products), units (PRODUCT:EPOCH: reserved;
  * PRODUCT:EPOCH:orders: how many wait; "orders": in all), key:USER:KEY, call:WORKER (its last
- * answer), leases (stock_lease.h); and orders (the stream), waiting and partly (stock_waiting.h).
+ * answer), leases (stock_lease.h), kept (stock_replicas.h); and orders (the stream), waiting and
+ * partly (stock_waiting.h).
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_LINK_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_LINK_H

@@ -110,12 +110,14 @@ static void number_call(struct stock_call *call, const struct settings *settings
 static enum redis_status recall(struct session *session, const struct stock_call *call,
                                 int64_t until_us, struct redis_reply **reply)
 {
+    const char *anew = redis_server_replicas(redis_server_of(session->stock)) > 0 ? "1" : "0";
+
     log_warn("redis-stock: an answer was lost: %s", redis_error(session->stock)->text);
     FAILPOINT("stock-recall");
     while (clock_mono_us() < until_us) {
         if (redis_connect(session->stock, until_us) &&
-            redis_eval(session->stock, LUA_STOCK_RECALL, 1, 2,
-                       (const char *const[]){call->caller, call->number}, until_us,
+            redis_eval(session->stock, LUA_STOCK_RECALL, 1, 3,
+                       (const char *const[]){call->caller, call->number, anew}, until_us,
                        reply) == REDIS_OK)
             return REDIS_OK;
         clock_sleep_until(clock_mono_us() + RECONNECT_PAUSE_US);

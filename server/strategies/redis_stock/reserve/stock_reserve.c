@@ -13,6 +13,7 @@
 #include "strategies/redis_stock/mirror/stock_loader.h"
 #include "strategies/redis_stock/mirror/stock_waiting.h"
 #include "strategies/redis_stock/reserve/stock_call.h"
+#include "strategies/redis_stock/reserve/stock_replicas.h"
 #include "strategies/redis_stock/stock_instance.h"
 #include "strategy/parking.h"
 
@@ -216,6 +217,12 @@ static int64_t earliest_end(struct order *const *orders, int count)
     return end_us;
 }
 
+/* Of work that begins now: the answer may have been long in coming. */
+static int64_t work_ends(const struct session *session)
+{
+    return clock_mono_us() + session->services->settings->work_timeout_ms * CLOCK_US_PER_MS;
+}
+
 /* LOCK_TIMEOUT, and each order has its outcome. */
 static enum order_outcome set_waited(struct order **orders, int count)
 {
@@ -361,6 +368,8 @@ static enum order_outcome take_codes(struct session *session, struct order **ord
     read_codes(session, orders, count, reply);
     if (entry)
         stock_handover_put(&stock_of(session)->handover, entry, epoch, orders, count);
+    stock_replicas_wait(session, orders, count,
+                        clock_earlier(earliest_end(orders, count), work_ends(session)));
     return ORDER_CONFIRMED;
 }
 
