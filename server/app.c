@@ -159,6 +159,18 @@ static void register_gauge(void *to, const char *name, bool up, const char *deta
                   read_gauge, at);
 }
 
+static void register_cell(struct app *app)
+{
+    const struct settings *settings = app->services.settings;
+    char labels[48];
+
+    snprintf(labels, sizeof labels, "cell=\"%u\",cells=\"%u\"", settings->cell_number,
+             settings->cells);
+    metrics_gauge(app->services.metrics, METRICS_ALWAYS, "seckill_cell_info",
+                  "Always 1; the labels tell which of how many cells this is (--cell).", labels,
+                  read_one, NULL);
+}
+
 static bool register_metrics(struct app *app, struct error *error)
 {
     backends_report(&app->services, count_gauge, app);
@@ -170,6 +182,8 @@ static bool register_metrics(struct app *app, struct error *error)
     metrics_gauge(app->services.metrics, METRICS_ALWAYS, "seckill_build_info",
                   "Always 1; the labels tell the build.", "version=\"" SECKILL_VERSION "\"",
                   read_one, NULL);
+    if (app->services.settings->cells > 0)
+        register_cell(app);
     metrics_process_init(app->services.metrics);
     return true;
 }

@@ -55,6 +55,7 @@ enum MHD_Result orders_answer_decided(struct request *request)
 
     if (status >= MHD_HTTP_BAD_REQUEST) {
         problem_from_order(&request->problem, order);
+        problem_elsewhere(&request->problem, request->http->services->settings, &request->order_id);
         if (order->outcome == ORDER_BACKEND_UNAVAILABLE)
             backends_report(request->http->services, blame, request);
         return reply_problem(request);
@@ -91,6 +92,7 @@ void orders_post(struct request *request)
     }
     order->kind = ORDER_BUY;
     order->id = uuid_v7(order->created_us);
+    uuid_set_cell(&order->id, request->http->services->settings->cell_number);
     order->product_id = members[PRODUCT_ID].number;
     order->user_id = members[USER_ID].number;
     order->quantity = members[QUANTITY].given ? members[QUANTITY].number : 1;

@@ -106,6 +106,8 @@ static enum MHD_Result answer_readyz(struct request *request)
 
     backends_report(http->services, add_backend, backends);
     json_object_set_new(json, "ready", json_boolean(ready));
+    if (*http->services->settings->cell)
+        json_object_set_new(json, "cell", json_string(http->services->settings->cell));
     json_object_set_new(json, "draining", json_boolean(http->draining));
     json_object_set_new(json, "durable", json_boolean(durability.durable));
     json_object_set_new(json, "durability", describe(&durability));

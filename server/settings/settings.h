@@ -35,6 +35,8 @@ struct settings {
     const char *system_name;      /* prefix of every Redis key and lock name */
     const char *admin_token;      /* "" means loopback only; secret */
     const char *log_level;
+    const char *cell;            /* K/N; "" means none */
+    unsigned cell_number, cells; /* K and N of it; 0: none */
     int64_t max_batch;
     int64_t queue_capacity;
     int64_t in_flight_per_product; /* 0: each strategy's own */

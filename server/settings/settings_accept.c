@@ -5,6 +5,7 @@
 #include "settings/settings_accept.h"
 
 #include "base/log.h"
+#include "base/random/uuid.h"
 
 #include <string.h>
 
@@ -152,6 +153,40 @@ bool settings_accepts_token(const char *text)
             return false;
     }
     return length <= TOKEN_MAX;
+}
+
+/* A number from 1 to UUID_CELLS_MAX, with no leading zero. What stands behind it; NULL: it is none.
+ */
+static const char *read_cell(const char *text, unsigned *out)
+{
+    size_t digits = strspn(text, "0123456789");
+
+    *out = 0;
+    for (size_t i = 0; i < digits && *out <= UUID_CELLS_MAX; i++)
+        *out = *out * 10 + (unsigned)(text[i] - '0');
+    return *text == '0' || digits == 0 || *out > UUID_CELLS_MAX ? NULL : text + digits;
+}
+
+bool settings_read_cell(const char *text, unsigned *number, unsigned *count)
+{
+    const char *end = read_cell(text, number);
+
+    if (end && *end == '/')
+        end = read_cell(end + 1, count);
+    else
+        end = NULL;
+    if (end && *end == '\0' && *number <= *count)
+        return true;
+    *number = *count = 0;
+    return *text == '\0';
+}
+
+bool settings_accepts_cell(const char *text)
+{
+    unsigned number;
+    unsigned count;
+
+    return settings_read_cell(text, &number, &count);
 }
 
 bool settings_accepts_log_level(const char *text)

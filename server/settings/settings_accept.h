@@ -21,5 +21,9 @@ bool settings_accepts_flush(const char *text);       /* own, shared, nothing */
 bool settings_accepts_system_name(const char *text); /* 1 to 64 of A-Z a-z 0-9 _ . - */
 bool settings_accepts_token(const char *text);       /* up to 512 visible ASCII characters */
 bool settings_accepts_log_level(const char *text);   /* error, warn, info, debug */
+bool settings_accepts_cell(const char *text);        /* K/N, 1 <= K <= N <= 64, or nothing */
+
+/* Of a text that is accepted; 0 and 0 of nothing. */
+bool settings_read_cell(const char *text, unsigned *number, unsigned *count);
 
 #endif

@@ -1,5 +1,7 @@
 #include "settings/settings.h"
 
+#include "settings/settings_accept.h"
+
 #include <inttypes.h>
 
 static bool check_order(const char *low, int64_t low_ms, const char *high, int64_t high_ms,
@@ -23,6 +25,7 @@ bool settings_load(struct settings *out, enum settings_action *action, int argc,
     *action = (enum settings_action)given.stop;
     if (*action != SETTINGS_RUN)
         return true;
+    settings_read_cell(out->cell, &out->cell_number, &out->cells);
     return check_order("--work-timeout-ms", out->work_timeout_ms, "--lock-ttl-ms", out->lock_ttl_ms,
                        error) &&
            check_order("--work-ms", out->work_ms, "--work-timeout-ms", out->work_timeout_ms,

@@ -139,6 +139,12 @@ static const struct option_row rows[] = {
         .help = "named synchronous standbys that must have flushed a sale before its 201",
     },
     {
+        .flag = "cell", TEXT(cell, ""),
+        .value = "K/N", .takes = "K/N, cell K of N, with 1 <= K <= N <= 64, or nothing",
+        .accepts = settings_accepts_cell,
+        .help = "this cell's number, in each order's id; others' products and orders are 421; empty: there are no cells",
+    },
+    {
         .flag = "sets", NUMBER(sets, "4", 1, 64, "queues"),
         .help = "queues that partitioned-queue spreads the products over",
     },

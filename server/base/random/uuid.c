@@ -40,6 +40,19 @@ const char *uuid_group_text(const char *text)
     return text + UUID_TEXT_LENGTH - UUID_GROUP_BITS / 4;
 }
 
+enum { CELL_BYTE = 10 };
+
+void uuid_set_cell(struct uuid *id, unsigned cell)
+{
+    if (cell > 0)
+        id->bytes[CELL_BYTE] = (uint8_t)cell;
+}
+
+unsigned uuid_cell(const struct uuid *id)
+{
+    return id->bytes[CELL_BYTE];
+}
+
 static bool dash_before(size_t byte)
 {
     return byte == 4 || byte == 6 || byte == 8 || byte == 10;

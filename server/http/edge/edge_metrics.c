@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 static const int statuses[EDGE_STATUSES] = {200, 201, 202, 400, 401, 403, 404, 405,
-                                            409, 413, 414, 431, 500, 503, 504};
+                                            409, 413, 414, 421, 431, 500, 503, 504};
 
 static int64_t read_gauge(void *context)
 {

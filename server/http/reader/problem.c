@@ -74,6 +74,26 @@ void problem_from_order(struct problem *problem, const struct order *order)
         uuid_format(&order->id, problem->order_id);
 }
 
+void problem_elsewhere(struct problem *problem, const struct settings *settings,
+                       const struct uuid *order)
+{
+    unsigned cell = uuid_cell(order);
+    unsigned own = settings->cell_number;
+
+    if (settings->cells < 2 || problem->status != 404)
+        return;
+    if (strcmp(problem->code, order_outcome_row(ORDER_UNKNOWN_PRODUCT)->code) == 0) {
+        problem_set(problem, 421, "other_cell", NULL,
+                    "This is cell %u of %u, which does not have the product.", own,
+                    settings->cells);
+    } else if (cell > 0 && cell <= settings->cells && cell != own) {
+        problem_set(problem, 421, "other_cell", NULL,
+                    "This is cell %u of %u, and the order is of cell %u.", own, settings->cells,
+                    cell);
+        problem->cell = cell;
+    }
+}
+
 static const char *title(int status)
 {
     switch (status) {
@@ -101,6 +121,8 @@ static const char *title(int status)
         return "URI Too Long";
     case 415:
         return "Unsupported Media Type";
+    case 421:
+        return "Misdirected Request";
     case 431:
         return "Request Header Fields Too Large";
     case 503:
@@ -131,5 +153,7 @@ size_t problem_render(const struct problem *problem, char out[PROBLEM_JSON_MAX])
     at = put_member(at, ", \"field\": \"", problem->field);
     at = put_member(at, ", \"phase\": \"", problem->phase);
     at = put_member(at, ", \"order_id\": \"", problem->order_id);
+    if (problem->cell > 0)
+        at = put_number(put_text(at, ", \"cell\": "), problem->cell);
     return (size_t)(put_text(at, "}\n") - out);
 }

@@ -9,6 +9,7 @@
 #define SECKILL_HTTP_READER_PROBLEM_H
 
 #include "order/order.h"
+#include "settings/settings.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +23,7 @@ struct problem {
     char field[64];    /* the parameter, member or header to blame; "" when there is none */
     char detail[384];  /* a sentence for people */
     char order_id[UUID_TEXT_LENGTH + 1]; /* "" but for an order whose outcome is unknown */
+    unsigned cell;                       /* that the order is of, where it is another one; else 0 */
 };
 
 /* Always returns false, so that a reader can `return problem_set(…)`. `field` may be NULL. */
@@ -37,6 +39,10 @@ __attribute__((format(printf, 3, 4))) bool problem_field(struct problem *problem
 void problem_outcome(struct problem *problem, enum order_outcome outcome);
 /* The same, with what this order adds to it. */
 void problem_from_order(struct problem *problem, const struct order *order);
+/* In place of a 404 for what another of several cells may have (--cell): 421. An order is of the
+ * cell that its id names; `order` is the one of the path, or zeroed. */
+void problem_elsewhere(struct problem *problem, const struct settings *settings,
+                       const struct uuid *order);
 
 /* Writes the document and returns its length. */
 size_t problem_render(const struct problem *problem, char out[PROBLEM_JSON_MAX]);

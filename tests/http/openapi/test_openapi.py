@@ -457,6 +457,22 @@ class Others(unittest.TestCase):
         self.assertIn("redis-queue", absent)
         self.assertEqual(absent, [r["name"] for r in rows if r["needs"] != ["postgresql"]])
 
+    def test_other_cell(self):
+        server = self.start("--cell", "1/2", "--redis", REDIS, "--system-name", "cell")
+        server.call("getReadiness", status=200, cell="1/2")
+        order = buy(server, new_product(server), 201).json["id"]
+        self.assertEqual(order[24:26], "01")
+        server.call("getOrder", order, status=200)
+        others = order[:24] + "02" + order[26:]
+        for name in ("getOrder", "cancelOrder", "payOrder"):
+            server.call(name, others, status=421, code="other_cell", cell=2)
+        product = next(product_ids)
+        buy(server, product, 421, code="other_cell")
+        server.call("getProduct", product, status=421)
+        server.call("patchProduct", product, body={}, status=421)
+        server.call("restockProduct", product, body={"quantity": 1}, status=421)
+        server.call("auditProduct", product, status=421)
+
     def test_without_postgresql(self):
         server = self.start(database="host=/nonexistent dbname=none")
         server.call("getReadiness", status=503, ready=False)

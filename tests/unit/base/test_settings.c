@@ -83,6 +83,17 @@ TEST(defaults_hold)
     assert_int_equal(settings.work_timeout_ms, 5000);
     assert_int_equal(settings.work_ms, 0);
     assert_int_equal(settings.max_connections, 16384);
+    assert_int_equal(settings.cells, 0);
+}
+
+TEST(a_cell_is_read_apart)
+{
+    assert_true(load("--cell 2/3"));
+    assert_int_equal(settings.cell_number, 2);
+    assert_int_equal(settings.cells, 3);
+    assert_refused(
+        "--cell 3/2",
+        "--cell takes K/N, cell K of N, with 1 <= K <= N <= 64, or nothing, not \"3/2\"");
 }
 
 TEST(both_spellings_work)
@@ -115,6 +126,8 @@ static void other_value(const struct option_row *row, char *out, size_t size)
         text = "never";
     if (strcmp(row->flag, "flush") == 0)
         text = "shared";
+    if (strcmp(row->flag, "cell") == 0)
+        text = "2/3";
     if (strcmp(row->flag, "amqp") == 0)
         text = "amqp://u:p@h:1/v";
     if (strcmp(row->flag, "redlock") == 0)

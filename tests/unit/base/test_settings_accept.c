@@ -31,6 +31,44 @@ TEST(redlock_takes_three_or_five_servers)
     assert_true(settings_accepts_redlock("redis://ab,redis://a,redis://b"));
 }
 
+TEST(a_cell_is_one_of_a_number)
+{
+    static const char *const wrong[] = {"0/0",
+                                        "0/3",
+                                        "65/65",
+                                        "1/65",
+                                        "3/2",
+                                        "1",
+                                        "/",
+                                        "1/",
+                                        "/1",
+                                        "one/two",
+                                        "1/2/3",
+                                        "+1/2",
+                                        "1/2 ",
+                                        " 1/2",
+                                        "01/2",
+                                        "1/02",
+                                        "-1/2",
+                                        "1 / 2",
+                                        "4294967297/4294967298"};
+    static const struct {
+        const char *text;
+        unsigned number, cells;
+    } right[] = {{"", 0, 0}, {"1/1", 1, 1}, {"2/3", 2, 3}, {"64/64", 64, 64}, {"1/64", 1, 64}};
+    unsigned number;
+    unsigned cells;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (settings_accepts_cell(wrong[i]))
+            fail_msg("taken: %s", wrong[i]);
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        assert_true(settings_read_cell(right[i].text, &number, &cells));
+        assert_int_equal(number, right[i].number);
+        assert_int_equal(cells, right[i].cells);
+    }
+}
+
 TEST(memcached_is_a_host_or_a_socket)
 {
     assert_true(settings_accepts_memcached(""));

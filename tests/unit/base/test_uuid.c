@@ -74,6 +74,27 @@ TEST(a_group_is_in_the_id)
     assert_string_equal(text, "01a1f7f8-307b-774b-8001-000000000000");
 }
 
+/* The cell stands where a balancer cuts it out of the text; the rest stays as it was. */
+TEST(a_cell_is_in_the_id)
+{
+    static const struct {
+        unsigned cell;
+        const char *text;
+    } rows[] = {{1, "01a1f7f8-307b-774b-8005-01ffffffffff"},
+                {UUID_CELLS_MAX, "01a1f7f8-307b-774b-8005-40ffffffffff"},
+                {0, "01a1f7f8-307b-774b-8005-ffffffffffff"}};
+    char text[UUID_TEXT_LENGTH + 1];
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct uuid id = uuid_v7_of_group(SOME_US, UINT64_C(0xffffffffffff), 5);
+        uuid_set_cell(&id, rows[i].cell);
+        uuid_format(&id, text);
+        assert_string_equal(text, rows[i].text);
+        assert_int_equal(uuid_cell(&id), rows[i].cell ? rows[i].cell : 0xff);
+        assert_ptr_equal(uuid_group_text(text), text + UUID_CELL_AT);
+    }
+}
+
 /* In bytes and in text, from one microsecond to the next, over the seams of a millisecond and of a
  * byte. */
 TEST(sorts_by_time)

@@ -22,15 +22,18 @@ enum {
 enum { CALL_KEYS = 5 };
 
 /* Gives the orders new ids of one group, by which they are found while they wait; no client knows
- * their ids yet. Two groups that wait can hardly be the same (48 random bits); the orders of one
- * would then not be found until they are decided. */
-static void number_orders(struct order **orders, int count, char group[UUID_TEXT_LENGTH + 1])
+ * their ids yet. Two groups that wait can hardly be the same (48 random bits, 40 in a cell); the
+ * orders of one would then not be found until they are decided. */
+static void number_orders(struct order **orders, int count, unsigned cell,
+                          char group[UUID_TEXT_LENGTH + 1])
 {
     uint64_t number = random_below(UINT64_C(1) << UUID_GROUP_BITS);
     char text[UUID_TEXT_LENGTH + 1];
 
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         orders[i]->id = uuid_v7_of_group(orders[i]->created_us, number, (unsigned)i);
+        uuid_set_cell(&orders[i]->id, cell);
+    }
     uuid_format(&orders[0]->id, text);
     snprintf(group, sizeof text, "%s", uuid_group_text(text));
 }
@@ -81,7 +84,7 @@ void stock_call_prepare(struct stock_call *call, const struct settings *settings
     stock_number(orders[0]->product_id, call->product);
     stock_number(settings->queue_capacity * WAITING_PER_QUEUE, call->most);
     stock_number(KEY_LIFE_MS, call->key_life);
-    number_orders(orders, count, call->group);
+    number_orders(orders, count, settings->cell_number, call->group);
     stock_member(settings, call->member);
     call->keyed = have_keys(orders, count);
     stock_number(count, call->count);
