@@ -12,19 +12,17 @@
 
 #include "base/clock.h"
 #include "lib/fixtures/shop.h"
+#include "lib/net/haproxy.h"
 #include "lib/server.h"
 #include "lib/stack.h"
 #include "lib/witness.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -43,8 +41,7 @@ static struct server *servers[SERVERS];
 static struct {
     int port, fd; /* fd: keeps it for the next server; 0: none */
 } places[SERVERS];
-static pid_t proxy;
-static char address[64], folder[32];
+static struct haproxy *proxy;
 static struct witness *witness;
 
 static bool begins(const char *line, const char *with)
@@ -96,69 +93,24 @@ static void write_configuration(const char *path, const int ports[2])
     assert_int_equal(seen, CONFIGURED);
 }
 
-static _Noreturn void become_proxy(const char *configuration)
-{
-    char log[64];
-
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    snprintf(log, sizeof log, "%s/log", folder);
-    int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (fd < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
-        _exit(126);
-    execl(HAPROXY, HAPROXY, "-db", "-f", configuration, (char *)NULL);
-    _exit(127);
-}
-
-static struct http_client *connect_to_proxy(void)
-{
-    return http_client_open(address, clock_mono_us() + PAUSE_US);
-}
-
 static struct http_client *connect_patiently(void)
 {
-    return http_client_open(address, clock_mono_us() + t_patience_us());
+    return http_client_open(haproxy_address(proxy), clock_mono_us() + t_patience_us());
 }
 
-/* Ready: it passes a call on. */
 static void start_proxy(void)
 {
-    char path[64];
     const int ports[2] = {t_free_port(), t_free_port()};
-    int64_t until_us = clock_mono_us() + t_patience_us();
-    struct http_client *client = NULL;
 
-    snprintf(folder, sizeof folder, "/tmp/seckill-haproxy.XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/haproxy.cfg", folder);
-    write_configuration(path, ports);
-    snprintf(address, sizeof address, "http://127.0.0.1:%d", ports[0]);
-    proxy = fork();
-    if (proxy == 0)
-        become_proxy(path);
-    assert_true(proxy > 0);
-    while (!client && clock_mono_us() < until_us) {
-        assert_int_equal(waitpid(proxy, NULL, WNOHANG), 0);
-        clock_sleep_until(clock_mono_us() + PAUSE_US);
-        client = connect_to_proxy();
-    }
-    assert_non_null(client);
-    http_client_close(client);
+    proxy = haproxy_create();
+    write_configuration(haproxy_path(proxy, "haproxy.cfg"), ports);
+    haproxy_start(proxy, ports[0]);
 }
 
 static void stop_proxy(void)
 {
-    char path[64];
-
-    if (proxy > 0) {
-        kill(proxy, SIGTERM);
-        waitpid(proxy, NULL, 0);
-    }
-    proxy = 0;
-    snprintf(path, sizeof path, "%s/haproxy.cfg", folder);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/log", folder);
-    unlink(path);
-    rmdir(folder);
+    haproxy_destroy(proxy);
+    proxy = NULL;
 }
 
 static void call(const char *method, const char *target, const char *headers, const char *body,
@@ -197,7 +149,7 @@ static int send_order(struct buyer *buyer, int order)
     int64_t until_us = clock_mono_us() + t_patience_us();
 
     if (!buyer->client)
-        buyer->client = http_client_open(address, until_us);
+        buyer->client = http_client_open(haproxy_address(proxy), until_us);
     if (!buyer->client)
         return 0;
     snprintf(headers, sizeof headers, "Idempotency-Key: order-%d\r\n", order);
