@@ -1,0 +1,359 @@
+/*
+ * Two cells of two servers each, on a database each, behind a real HAProxy that has
+ * ops/haproxy/cells.cfg with this test's addresses in it: calls find the cell that has the product
+ * or the order, none finds a second one, and what fails is sent again within the cell.
+ */
+#include "lib/t.h"
+
+#include "base/clock.h"
+#include "lib/fixtures/shop.h"
+#include "lib/net/haproxy.h"
+#include "lib/server.h"
+#include "lib/stack.h"
+#include "lib/witness.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CELLS = 2,
+    EACH = 2,
+    STOCK = 100,
+    CHECK_S = 60,
+    CONFIGURED = 2 + CELLS * EACH, /* lines of the file that are changed */
+    HEAD_BYTES = 7000, /* with a key of 255 and what HAProxy adds, 8 KiB are not passed */
+    BODY_BYTES = 16 * 1024,
+};
+
+/* Beyond what a double counts, and products of both cells (slots.map). */
+static const int64_t products[] = {1, 2, 3, 4, 5, 1000001, INT64_C(9007199254740993), INT64_MAX};
+enum { PRODUCTS = sizeof products / sizeof *products };
+
+static const char token[] = "Authorization: Bearer secret\r\n";
+static struct cell {
+    char *database; /* owned */
+    struct witness *witness;
+    struct server *servers[EACH];
+} cells[CELLS];
+static struct haproxy *proxy;
+
+/* A line of the file as it stands here; `seen` counts what had to be changed. */
+static void write_line(FILE *to, const char *line, int port, int *seen)
+{
+    int cell = 0;
+    char instance = '\0';
+
+    if (strncmp(line, "  bind :8000", 12) == 0) {
+        fprintf(to, "  bind 127.0.0.1:%d\n", port);
+    } else if (strncmp(line, "  default-server ", 17) == 0) {
+        /* Slow is not gone, on a busy machine. */
+        fprintf(to, "%s  timeout check %ds\n", line, CHECK_S);
+    } else if (sscanf(line, "  server shop-%d%c ", &cell, &instance) == 2) {
+        fprintf(to, "  server shop-%d%c %s\n", cell, instance,
+                server_address(cells[cell - 1].servers[instance - 'a']) + strlen("http://"));
+    } else {
+        fputs(line, to);
+        return;
+    }
+    ++*seen;
+}
+
+static void write_configuration(int port)
+{
+    FILE *from = t_open(HAPROXY_FOLDER "/cells.cfg");
+    FILE *to = fopen(haproxy_path(proxy, "haproxy.cfg"), "w");
+    char line[1024];
+    int seen = 0;
+
+    assert_non_null(to);
+    while (fgets(line, sizeof line, from))
+        write_line(to, line, port, &seen);
+    fclose(from);
+    assert_int_equal(fclose(to), 0);
+    assert_int_equal(seen, CONFIGURED);
+}
+
+/* `more`: lines of products.map. */
+static void start_proxy(const char *more)
+{
+    int port = t_free_port();
+    char *map = t_read_all(HAPROXY_FOLDER "/products.map");
+    char *slots = t_read_all(HAPROXY_FOLDER "/slots.map");
+
+    proxy = haproxy_create();
+    write_configuration(port);
+    t_write(haproxy_path(proxy, "products.map"), t_text("%s%s", map, more));
+    t_write(haproxy_path(proxy, "slots.map"), slots);
+    free(map);
+    free(slots);
+    haproxy_start(proxy, port);
+}
+
+static struct server *start_server(int cell, int of)
+{
+    return server_start("--cell", t_text("%d/%d", cell, of), "--system-name",
+                        t_text("cell-%d", cell), "--database", cells[cell - 1].database,
+                        "--admin-token", "secret");
+}
+
+static int start_servers(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CELLS; i++) {
+        struct cell *cell = &cells[i];
+        cell->database = stack_database_create(t_text("seckill_cell_%d", i + 1));
+        for (int k = 0; k < EACH; k++)
+            cell->servers[k] = start_server(i + 1, CELLS);
+        for (int k = 0; k < EACH; k++)
+            server_wait_ready(cell->servers[k], 200, NULL);
+        cell->witness = witness_open(cell->database);
+    }
+    return 0;
+}
+
+static int start(void **state)
+{
+    start_servers(state);
+    start_proxy("");
+    return 0;
+}
+
+static int stop(void **state)
+{
+    haproxy_destroy(proxy);
+    proxy = NULL;
+    for (int i = 0; i < CELLS * EACH; i++) {
+        struct server **at = &cells[i / EACH].servers[i % EACH];
+        if (*at)
+            server_stop(*at);
+        *at = NULL;
+    }
+    server_teardown(state);
+    for (int i = 0; i < CELLS; i++) {
+        witness_close(cells[i].witness);
+        stack_database_drop(t_text("seckill_cell_%d", i + 1));
+        free(cells[i].database);
+    }
+    return 0;
+}
+
+/* Through the proxy, on a connection of its own; free the reply. */
+static struct http_reply ask(const char *method, const char *target, const char *headers,
+                             const char *body)
+{
+    int64_t until_us = clock_mono_us() + t_patience_us();
+    struct http_client *client = http_client_open(haproxy_address(proxy), until_us);
+    struct http_reply reply;
+
+    assert_non_null(client);
+    assert_int_equal(http_client_call(client, method, target, headers, body, until_us, &reply),
+                     HTTP_REPLY);
+    http_client_close(client);
+    return reply;
+}
+
+static void expect(int wanted, const char *method, const char *target, const char *headers,
+                   const char *body)
+{
+    struct http_reply reply = ask(method, target, headers, body);
+
+    if (reply.status != wanted)
+        fail_msg("%s %s: %d instead of %d: %s", method, target, reply.status, wanted, reply.body);
+    http_reply_fini(&reply);
+}
+
+static void put(int64_t product)
+{
+    expect(201, "PUT", t_text("/products/%" PRId64, product), token, "{\"stock\": 100}");
+}
+
+/* The cell that has the product, 1 or 2: one alone. */
+static int home_of(int64_t product)
+{
+    int home = 0;
+
+    for (int i = 0; i < CELLS; i++)
+        if (witness_number(cells[i].witness, "SELECT count(*) FROM product WHERE id = %" PRId64,
+                           product) == 1) {
+            assert_int_equal(home, 0);
+            home = i + 1;
+        }
+    assert_int_not_equal(home, 0);
+    return home;
+}
+
+static int64_t orders_of(int cell)
+{
+    return witness_number(cells[cell - 1].witness, "SELECT count(*) FROM orders WHERE status = 1");
+}
+
+/* What stands around the product in an order. */
+struct form {
+    const char *before, *after;
+};
+
+/* Buys in the cell that has the product; `id` gets the order's. */
+static void buy(const struct form *form, int64_t product, char id[SHOP_ID_SIZE])
+{
+    const char *body = t_text("%s%" PRId64 "%s", form->before, product, form->after);
+    int home = home_of(product);
+    int64_t before = orders_of(home);
+
+    struct http_reply reply = ask("POST", "/orders", NULL, body);
+    if (reply.status != 201)
+        fail_msg("%s: %d %s", body, reply.status, reply.body);
+    http_reply_text(&reply, "id", id, SHOP_ID_SIZE);
+    http_reply_fini(&reply);
+    assert_int_equal(strtol((char[]){id[24], id[25], '\0'}, NULL, 16), home);
+    assert_int_equal(orders_of(home), before + 1);
+}
+
+TEST(calls_find_the_cell_of_their_product_and_of_their_order)
+{
+    /* As JSON writers write a number; json_query takes those that a double counts. */
+    static const struct form forms[] = {
+        {"{\"product_id\": ", ", \"user_id\": 1}"},
+        {"{\"user_id\":2,\"product_id\":", "}"},
+        {"{\n \"product_id\" : \"", "\",\n \"user_id\": \"3\"\n}"},
+    };
+    char id[SHOP_ID_SIZE];
+    int of[CELLS + 1] = {0};
+
+    for (int i = 0; i < PRODUCTS; i++) {
+        put(products[i]);
+        of[home_of(products[i])]++;
+        for (size_t form = 0; form < sizeof forms / sizeof *forms; form++)
+            buy(&forms[form], products[i], id);
+        expect(200, "GET", t_text("/products/%" PRId64, products[i]), NULL, NULL);
+        expect(200, "GET", t_text("/products/%" PRId64 "/audit", products[i]), token, NULL);
+        expect(200, "GET", t_text("/orders/%s", id), NULL, NULL);
+        expect(200, "POST", t_text("/orders/%s/pay", id), NULL, NULL);
+        for (char *c = id; *c; c++)
+            *c = (char)(*c >= 'a' && *c <= 'f' ? *c - 'a' + 'A' : *c);
+        expect(200, "POST", t_text("/orders/%s/cancel", id), NULL, NULL);
+        struct http_reply page =
+            ask("GET", t_text("/orders?product_id=%" PRId64, products[i]), NULL, NULL);
+        assert_int_equal(http_reply_count(&page, "orders"), 3);
+        http_reply_fini(&page);
+    }
+    assert_true(of[1] > 0 && of[2] > 0);
+    for (int i = 0; i < PRODUCTS; i++)
+        witness_expect_exact(cells[home_of(products[i]) - 1].witness, products[i]);
+}
+
+/* A head of nearly 8 KiB and a body of 16 KiB, whose product stands at its end. */
+TEST(the_largest_order_finds_its_cell)
+{
+    static char headers[HEAD_BYTES + 32], body[BODY_BYTES + 1];
+
+    for (int i = 0; i < PRODUCTS; i++) {
+        put(products[i]);
+        memset(body, ' ', BODY_BYTES);
+        int length = snprintf(headers, sizeof headers, "X-Long: ");
+        memset(headers + length, 'x', HEAD_BYTES);
+        strcpy(headers + length + HEAD_BYTES, "\r\n");
+        const char *order = t_text("\"user_id\": 1, \"product_id\": %" PRId64 "}", products[i]);
+        body[0] = '{';
+        strcpy(body + BODY_BYTES - strlen(order), order);
+        expect(201, "POST", "/orders", headers, body);
+    }
+}
+
+TEST_WITH(a_wrong_map_sells_nothing, start_servers, stop)
+{
+    char id[SHOP_ID_SIZE];
+
+    start_proxy("");
+    put(products[0]);
+    int home = home_of(products[0]);
+    haproxy_destroy(proxy);
+    start_proxy(t_text("%" PRId64 " %02x\n", products[0], CELLS + 1 - home));
+    struct http_reply reply = ask("POST", "/orders", NULL, "{\"product_id\": 1, \"user_id\": 1}");
+    http_reply_code(&reply, id, sizeof id);
+    assert_int_equal(reply.status, 421);
+    assert_string_equal(id, "other_cell");
+    http_reply_fini(&reply);
+    expect(421, "GET", "/products/1", NULL, NULL);
+    assert_int_equal(orders_of(1) + orders_of(2), 0);
+    assert_int_equal(home_of(products[0]), home);
+}
+
+/* No part is taken for the whole. */
+TEST(lists_and_pages_are_asked_of_a_cell)
+{
+    static const char *const lists[] = {"/orders", "/orders?user_id=1", "/orders/feed",
+                                        "/products"};
+
+    for (int i = 0; i < PRODUCTS; i++)
+        put(products[i]);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        expect(404, "GET", lists[i], NULL, NULL);
+        expect(200, "GET", t_text("/cells/02%s", lists[i]), NULL, NULL);
+    }
+    expect(404, "PUT", "/products", token, "{\"first_id\": 50, \"count\": 9, \"stock\": 1}");
+    int listed = 0;
+    for (int cell = 1; cell <= CELLS; cell++) {
+        struct http_reply page = ask("GET", t_text("/cells/%02x/products", cell), NULL, NULL);
+        for (int i = 0; i < http_reply_count(&page, "products"); i++, listed++)
+            assert_int_equal(home_of(http_reply_int(&page, t_text("products.%d.id", i))), cell);
+        http_reply_fini(&page);
+        expect(200, "GET", t_text("/cells/%02x/", cell), NULL, NULL);
+        struct http_reply ready = ask("GET", t_text("/cells/%02x/readyz", cell), NULL, NULL);
+        assert_non_null(strstr(ready.body, t_text("\"cell\": \"%d/2\"", cell)));
+        http_reply_fini(&ready);
+    }
+    assert_int_equal(listed, PRODUCTS);
+    expect(200, "GET", "/", NULL, NULL);
+    expect(200, "GET", "/strategies", NULL, NULL);
+    expect(400, "POST", "/orders", NULL, "{\"user_id\": 1}");
+    expect(404, "GET", "/orders/01900000-0000-7000-8000-7f0000000000", NULL, NULL);
+    expect(404, "GET", "/cells/7f/orders", NULL, NULL);
+}
+
+/* Of a cell that is gone nothing is asked elsewhere, and the other one sells on. */
+TEST(what_fails_is_sent_again_within_the_cell)
+{
+    int64_t stays = 0, goes = 0;
+
+    for (int i = 0; i < PRODUCTS; i++) {
+        put(products[i]);
+        *(home_of(products[i]) == 1 ? &stays : &goes) = products[i];
+    }
+    server_kill(cells[1].servers[0]);
+    cells[1].servers[0] = NULL;
+    for (int i = 0; i < 20; i++)
+        expect(201, "POST", "/orders", t_text("Idempotency-Key: %d\r\n", i),
+               t_text("{\"product_id\": %" PRId64 ", \"user_id\": 1}", goes));
+    server_kill(cells[1].servers[1]);
+    cells[1].servers[1] = NULL;
+    int64_t sold = orders_of(1);
+    for (int i = 0; i < 5; i++) {
+        expect(503, "POST", "/orders", t_text("Idempotency-Key: late-%d\r\n", i),
+               t_text("{\"product_id\": %" PRId64 ", \"user_id\": 1}", goes));
+        expect(201, "POST", "/orders", NULL,
+               t_text("{\"product_id\": %" PRId64 ", \"user_id\": %d}", stays, i + 1));
+    }
+    assert_int_equal(orders_of(1), sold + 5);
+    assert_int_equal(orders_of(2), 20);
+}
+
+/* One that is started as the other cell, on its database, where this file has the first one's. */
+TEST_WITH(a_server_of_another_cell_gets_nothing, start_servers, stop)
+{
+    server_stop(cells[0].servers[1]);
+    cells[0].servers[1] = start_server(2, CELLS);
+    start_proxy("1 01\n");
+    T_UNTIL(haproxy_says(proxy, "Server cell-01/shop-1b is DOWN"));
+    put(1);
+    for (int i = 0; i < 10; i++) {
+        expect(200, "GET", "/products/1", NULL, NULL);
+        expect(201, "POST", "/orders", NULL, t_text("{\"product_id\": 1, \"user_id\": %d}", i + 1));
+    }
+    assert_int_equal(orders_of(1), 10);
+}
+
+TEST_GROUP(NULL, stack_restore)
+TEST_EACH(start, stop)
