@@ -26,7 +26,7 @@ static const struct option_row backends[] = {
                "the same seed buys with the same user ids in the same order of products"),
     OPTION_ROW("first-product", LOADS, OPTION_COUNT, AT(first_product), "1000001", 1000000, 8000000,
                false, "ID", "products ID, ID+1, … are sold, and reset"),
-    OPTION_ROW("database", ANY | ZOO, OPTION_SECRET, AT(database), "", 0, 0, true, "CONNINFO",
+    OPTION_ROW("database", LOADS | ZOO, OPTION_SECRET, AT(database), "", 0, 0, true, "CONNINFO",
                "PostgreSQL, as libpq takes it (the PG* variables)"),
     OPTION_ROW("schema", ANY, OPTION_TEXT, AT(schema), "seckill", 0, 0, true, "NAME",
                "schema that the servers' tables are in; given to the started servers"),

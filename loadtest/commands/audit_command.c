@@ -1,10 +1,12 @@
 /*
- * `audit`: the witness's books of every product, or of one. Exit status 0 when all agree, 1 when
+ * `audit`: the witness's books of every product, or of one; of a shop in cells those of all its
+ * databases, and what they must not show beside each other. Exit status 0 when all agree, 1 when
  * some do not, 2 when there was nothing to audit.
  */
 #include "loadtest/commands/commands.h"
 
 #include "loadtest/base/process.h"
+#include "loadtest/judge/cells.h"
 #include "loadtest/judge/witness.h"
 
 #include <inttypes.h>
@@ -14,6 +16,7 @@ enum { LISTED_MAX = 50 }; /* consistent products beyond this many are summed up,
 
 struct listing {
     int64_t products, inconsistent;
+    size_t cell; /* 0: there are no cells */
     struct books sum;
 };
 
@@ -38,31 +41,50 @@ static void list(void *context, const struct witness_product *product)
     books_add(&listing->sum, &product->audit);
     if (consistent && listing->products > LISTED_MAX)
         return;
-    char name[24];
-    snprintf(name, sizeof name, "%" PRId64, product->id);
+    char name[48];
+    int used = snprintf(name, sizeof name, "%" PRId64, product->id);
+    if (listing->cell > 0)
+        snprintf(name + used, sizeof name - (size_t)used, " (%zu)", listing->cell);
     print_row(name, &product->audit);
+}
+
+static bool list_all(const char *database, const char *schema, int64_t first, int64_t last,
+                     struct listing *listing, struct error *error)
+{
+    struct witness *witness = witness_create(database, schema, error);
+    bool made = witness && witness_audit(witness, first, last, list, listing, error);
+    witness_destroy(witness);
+    if (!made && listing->cell > 0)
+        error_prefix(error, "cell %zu", listing->cell);
+    return made;
 }
 
 int command_audit(const struct audit_options *options)
 {
-    struct error error;
-    struct witness *witness =
-        witness_create(options->shared.database, options->shared.schema, &error);
-    if (!witness)
-        return process_fail(error.text);
-    int64_t first = options->product ? options->product : INT64_MIN;
-    int64_t last = options->product ? options->product : INT64_MAX;
+    const struct option_texts *databases = &options->shared.databases;
+    const struct cells_plan plan = {.databases = databases->items,
+                                    .count = databases->count,
+                                    .schema = options->shared.schema,
+                                    .first = options->product ? options->product : INT64_MIN,
+                                    .last = options->product ? options->product : INT64_MAX};
     struct listing listing = {0};
-    bool made = witness_audit(witness, first, last, list, &listing, &error);
-    witness_destroy(witness);
-    if (!made)
-        return process_fail(error.text);
+    struct error error;
+    int64_t wrong = 0;
+    for (size_t i = 0; i < plan.count; i++) {
+        listing.cell = plan.count > 1 ? i + 1 : 0;
+        if (!list_all(plan.databases[i], plan.schema, plan.first, plan.last, &listing, &error))
+            return process_fail(error.text);
+    }
     if (listing.products == 0)
         return process_fail(options->product ? "--product: there is no such product"
                                              : "there are no products: nothing was audited");
     if (listing.products > 1)
         print_row("all", &listing.sum);
+    if (plan.count > 1 && !cells_audit(&plan, stdout, &wrong, &error))
+        return process_fail(error.text);
     printf("%" PRId64 " of %" PRId64 " products agree\n", listing.products - listing.inconsistent,
            listing.products);
-    return listing.inconsistent ? 1 : 0;
+    if (plan.count > 1)
+        printf("%zu cells: %" PRId64 " wrong beside each other\n", plan.count, wrong);
+    return listing.inconsistent || wrong ? 1 : 0;
 }

@@ -38,8 +38,9 @@ int command_check(const struct check_options *options)
     const struct redis_place place = {.locks = options->redis,
                                       .stock = options->stock_redis,
                                       .system_name = options->system_name};
-    int status = redis_look_and_read(&rows, &ledger, &place, options->shared.database,
-                                     options->shared.schema, &error)
+    const struct option_texts *databases = &options->shared.databases;
+    const struct rows_place from = {databases->items, databases->count, options->shared.schema};
+    int status = redis_look_and_read(&rows, &ledger, &place, &from, &error)
                      ? judge(&ledger, &rows, options)
                      : process_fail(error.text);
     rows_fini(&rows);

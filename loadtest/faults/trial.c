@@ -322,8 +322,8 @@ static bool judge(struct trial *trial, struct trial_result *result, struct error
     const struct exact_limits limits = {0, EXACT_BUDGET};
     struct rows rows = {0};
     struct check_result check = {.verdict = CHECK_PROVED_NOTHING};
-    bool good = redis_look_and_read(&rows, &trial->ledger, &place, options->database,
-                                    options->schema, error) &&
+    const struct rows_place from = {&options->database, 1, options->schema};
+    bool good = redis_look_and_read(&rows, &trial->ledger, &place, &from, error) &&
                 check_run(&check, &trial->ledger, &rows, &limits, error);
     if (good) {
         take_findings(&check, result);

@@ -33,6 +33,7 @@ void rows_fini(struct rows *rows)
         free(rows->orders[i].key);
     }
     free(rows->products);
+    free(rows->strays);
     free(rows->orders);
     free(rows->restocks);
     free(rows->mirrors);

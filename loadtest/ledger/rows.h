@@ -23,6 +23,7 @@ struct row_product {
     int64_t id, epoch;      /* the id first: rows_find */
     int64_t initial, stock; /* its buckets are in it */
     int64_t limit;          /* 0: none */
+    int cell;               /* whose database has it; 0: there are no cells */
 };
 
 struct row_order {
@@ -31,6 +32,7 @@ struct row_order {
     enum ledger_state state; /* never LEDGER_STATE_NONE */
     bool overdue;            /* pending, and its hold has been over for 10 s, or has no end */
     char *key;               /* owned; NULL: none */
+    int cell;                /* whose database has it; 0: there are no cells */
     bool lost;               /* failed, because the stock's Redis has lost it */
     enum ledger_state told;  /* the feed's last word, where it is another; else LEDGER_STATE_NONE */
 };
@@ -51,11 +53,13 @@ struct rows {
     int64_t left;
     struct row_product *products; /* owned; in the order of their ids */
     size_t products_count;
+    struct row_product *strays; /* owned: further rows of these products, in other cells */
+    size_t strays_count;
     struct row_order *orders; /* owned */
     size_t orders_count, orders_size;
     struct row_restock *restocks; /* owned */
     size_t restocks_count;
-    /* Residue, of this database: */
+    /* Residue, of these databases: */
     int64_t idle_transactions;  /* sessions in a transaction that has done nothing for 5 s */
     int64_t prepared;           /* prepared transactions */
     int64_t waiting;            /* sessions that have waited for a lock for 5 s */

@@ -59,7 +59,7 @@ static void print_facts(FILE *to, const struct option_row *row)
     fputs("\nVariable: \\fB\\%", to); /* and no hyphen in it */
     put(to, variable);
     fputs("\\fR", to);
-    if (row->kind == OPTION_SECRET)
+    if (row->kind == OPTION_SECRET || row->kind == OPTION_SECRETS)
         fprintf(to, ", or \\fB\\%%%s_FILE\\fR, which names a file that holds it", variable);
     fputs(".", to);
 }

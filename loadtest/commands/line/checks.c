@@ -231,6 +231,15 @@ static bool finish_oasis(struct oasis_options *options, struct error *error)
             error_fail(error, "--tickets must be at least one for each of --products"));
 }
 
+/* Each cell has a Redis of its own. */
+static bool check_cells(const struct check_options *options, struct error *error)
+{
+    if (options->shared.databases.count < 2 || (!*options->redis && !*options->stock_redis))
+        return true;
+    return error_fail(error, "--redis and --stock-redis are one cell's: not with more than one "
+                             "--database");
+}
+
 bool command_line_check(union command_options *options, const struct option_given *given,
                         struct error *error)
 {
@@ -242,8 +251,9 @@ bool command_line_check(union command_options *options, const struct option_give
         return check_init(&options->shop, given, error) &&
                check_judge(&options->shop, given, error) &&
                check_loop(&options->shop, given, error);
-    case COMMAND_AUDIT:
     case COMMAND_CHECK:
+        return check_cells(&options->check, error);
+    case COMMAND_AUDIT:
     case COMMAND_REPORT:
     case COMMAND_ZOO:
         return true;

@@ -28,7 +28,7 @@ void check_refusals(struct view *view);
 /* A8, A13: answers and tokens that go back behind what was answered before. */
 void check_order_in_time(struct view *view);
 
-/* A15 to A17: what differs, or is left, when all is quiet. */
+/* A15 to A18: what differs, is left or stands in the wrong cell when all is quiet. */
 void check_quiet(struct view *view);
 
 #endif

@@ -1,6 +1,8 @@
 /* What must agree, and what should not be there, when all is quiet. */
 #include "loadtest/judge/claims/checks.h"
 
+#include "base/random/uuid.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -18,6 +20,32 @@ static void check_mirror(const struct view *view, const struct row_mirror *mirro
                      llabs(mirror->stock - row->stock),
                      "%" PRId64 " units are left in Redis, and %" PRId64 " in the database",
                      mirror->stock, row->stock);
+}
+
+/* A product is sold in one cell, and an order in the one that its id names: two hexadecimal digits.
+ * That a key has one order in all of them check_keys sees. */
+static void check_cells(const struct view *view)
+{
+    const struct rows *rows = view->rows;
+    for (size_t i = 0; i < rows->strays_count; i++) {
+        const struct row_product *stray = &rows->strays[i];
+        if (stray->initial == 0 && stray->stock == 0) /* it has moved away */
+            continue;
+        findings_add(view->findings, FINDING_CELL, stray->id, 0, "it is in cell %d, and in cell %d",
+                     rows_find_product(rows, stray->id)->cell, stray->cell);
+    }
+    for (size_t i = 0; i < rows->orders_count; i++) {
+        const struct row_order *row = &rows->orders[i];
+        char digits[3] = "";
+        if (row->cell == 0)
+            break;
+        snprintf(digits, sizeof digits, "%s", row->id + UUID_CELL_AT);
+        int named = (int)strtol(digits, NULL, 16);
+        if (named != row->cell)
+            findings_add(view->findings, FINDING_CELL, row->product, 0,
+                         "order %s is in cell %d, and its id names cell %d", row->id, row->cell,
+                         named);
+    }
 }
 
 void check_quiet(struct view *view)
@@ -46,4 +74,5 @@ void check_quiet(struct view *view)
     }
     for (size_t i = 0; i < rows->mirrors_count; i++)
         check_mirror(view, &rows->mirrors[i]);
+    check_cells(view);
 }

@@ -155,12 +155,12 @@ static bool agree(const struct rows *rows)
 }
 
 bool redis_look_and_read(struct rows *out, const struct ledger *ledger,
-                         const struct redis_place *place, const char *conninfo, const char *schema,
+                         const struct redis_place *place, const struct rows_place *from,
                          struct error *error)
 {
     int64_t until_us = clock_mono_us() + AGREE_LIMIT_US;
     for (;;) {
-        if (!look(out, ledger, place, error) || !rows_read(out, ledger, conninfo, schema, error))
+        if (!look(out, ledger, place, error) || !rows_read(out, ledger, from, error))
             return false;
         if (agree(out) || clock_mono_us() > until_us)
             return true;

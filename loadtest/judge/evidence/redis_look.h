@@ -21,7 +21,7 @@ struct redis_place {
  * mirror is not what its row says: what a crash has left in it stays until the reconciler comes by,
  * which waits for a moment of quiet. `out` begins as (struct rows){0}; free it in either case. */
 bool redis_look_and_read(struct rows *out, const struct ledger *ledger,
-                         const struct redis_place *place, const char *conninfo, const char *schema,
+                         const struct redis_place *place, const struct rows_place *from,
                          struct error *error);
 
 #endif

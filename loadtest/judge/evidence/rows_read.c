@@ -70,28 +70,33 @@ static char *list_products(const struct ledger *ledger)
     return NULL;
 }
 
-/* calloc of nothing may be NULL, which is no want of memory. */
-static void *make_list(int count, size_t item_bytes, struct error *error)
+/* Room for some more at the end. Even for none, lest it be NULL. */
+static void *make_room(void *list, size_t count, int more, size_t item_bytes, struct error *error)
 {
-    void *list = calloc(count > 0 ? (size_t)count : 1, item_bytes);
-    if (!list)
+    void *grown = reallocarray(list, count + (size_t)more + 1, item_bytes);
+    if (!grown)
         error_fail(error, "out of memory");
-    return list;
+    return grown;
 }
 
-static bool take_products(struct rows *out, const PGresult *result, struct error *error)
+static bool take_products(struct rows *out, const PGresult *result, int cell, struct error *error)
 {
-    out->products = make_list(PQntuples(result), sizeof *out->products, error);
-    for (int i = 0; out->products && i < PQntuples(result); i++) {
+    struct row_product *products = make_room(out->products, out->products_count, PQntuples(result),
+                                             sizeof *out->products, error);
+    if (!products)
+        return false;
+    out->products = products;
+    for (int i = 0; i < PQntuples(result); i++) {
         out->products[out->products_count++] = (struct row_product){
             .id = number(result, i, 0),
             .epoch = number(result, i, 1),
             .initial = number(result, i, 2),
             .stock = number(result, i, 3),
             .limit = number(result, i, 4),
+            .cell = cell,
         };
     }
-    return out->products;
+    return true;
 }
 
 static enum ledger_state state(int64_t status)
@@ -110,13 +115,14 @@ static bool copy_texts(struct row_order *to, const PGresult *result, int i)
     return to->id && to->user && (to->key || !has_key);
 }
 
-static bool take_orders(struct rows *out, const PGresult *result, struct error *error)
+static bool take_orders(struct rows *out, const PGresult *result, int cell, struct error *error)
 {
     out->has_orders = true;
     for (int i = 0; i < PQntuples(result); i++) {
         struct row_order *to = rows_add_order(out);
         if (!to || !copy_texts(to, result, i))
             return error_fail(error, "out of memory");
+        to->cell = cell;
         to->product = number(result, i, 1);
         to->quantity = number(result, i, 3);
         to->state = state(number(result, i, 4));
@@ -127,31 +133,37 @@ static bool take_orders(struct rows *out, const PGresult *result, struct error *
     return true;
 }
 
-static bool take_restocks(struct rows *out, const PGresult *result, struct error *error)
+static bool take_restocks(struct rows *out, const PGresult *result, int cell, struct error *error)
 {
-    out->restocks = make_list(PQntuples(result), sizeof *out->restocks, error);
-    for (int i = 0; out->restocks && i < PQntuples(result); i++) {
+    (void)cell;
+    struct row_restock *restocks = make_room(out->restocks, out->restocks_count, PQntuples(result),
+                                             sizeof *out->restocks, error);
+    if (!restocks)
+        return false;
+    out->restocks = restocks;
+    for (int i = 0; i < PQntuples(result); i++) {
         out->restocks[out->restocks_count++] =
             (struct row_restock){.product = number(result, i, 0), .quantity = number(result, i, 1)};
     }
-    return out->restocks;
+    return true;
 }
 
-static bool take_residue(struct rows *out, const PGresult *result, struct error *error)
+static bool take_residue(struct rows *out, const PGresult *result, int cell, struct error *error)
 {
+    (void)cell;
     (void)error;
-    out->idle_transactions = number(result, 0, 0);
-    out->prepared = number(result, 0, 1);
-    out->waiting = number(result, 0, 2);
+    out->idle_transactions += number(result, 0, 0);
+    out->prepared += number(result, 0, 1);
+    out->waiting += number(result, 0, 2);
     return true;
 }
 
 static bool read_all(struct rows *out, PGconn *connection, const char *products, const char *schema,
-                     struct error *error)
+                     int cell, struct error *error)
 {
     static const struct {
         const char *sql;
-        bool (*take)(struct rows *, const PGresult *, struct error *);
+        bool (*take)(struct rows *, const PGresult *, int, struct error *);
     } parts[] = {{products_sql, take_products},
                  {orders_sql, take_orders},
                  {restocks_sql, take_restocks},
@@ -164,21 +176,59 @@ static bool read_all(struct rows *out, PGconn *connection, const char *products,
     good = good && connect_find(connection, schema, &place, error);
     for (size_t i = 0; good && i < sizeof parts / sizeof parts[0]; i++) {
         PGresult *result = connect_ask(connection, &place, parts[i].sql, 1, &products, error);
-        good = result && parts[i].take(out, result, error);
+        good = result && parts[i].take(out, result, cell, error);
         PQclear(result);
     }
     return good;
 }
 
-bool rows_read(struct rows *out, const struct ledger *ledger, const char *conninfo,
-               const char *schema, struct error *error)
+static bool is_of_sale(const struct row_product *row, const struct ledger *ledger)
+{
+    for (size_t i = 0; i < ledger->products_count; i++)
+        if (ledger->products[i].id == row->id)
+            return ledger->products[i].epoch == row->epoch;
+    return false;
+}
+
+/* The products of several cells, in the order of one. Of a product that is in several, the row of
+ * the ledger's sale counts. */
+static bool join(struct rows *out, const struct ledger *ledger, struct error *error)
+{
+    size_t kept = 0;
+    out->strays = make_room(NULL, out->products_count, 0, sizeof *out->strays, error);
+    if (!out->strays)
+        return false;
+    if (out->products_count > 1)
+        qsort(out->products, out->products_count, sizeof *out->products, rows_compare);
+    for (size_t i = 0; i < out->products_count; i++) {
+        struct row_product *next = &out->products[i];
+        struct row_product *last = kept > 0 ? &out->products[kept - 1] : NULL;
+        if (!last || last->id != next->id) {
+            out->products[kept++] = *next;
+            continue;
+        }
+        bool better = is_of_sale(next, ledger) && !is_of_sale(last, ledger);
+        out->strays[out->strays_count++] = better ? *last : *next;
+        if (better)
+            *last = *next;
+    }
+    out->products_count = kept;
+    return true;
+}
+
+bool rows_read(struct rows *out, const struct ledger *ledger, const struct rows_place *place,
+               struct error *error)
 {
     char *products = list_products(ledger);
-    if (!products)
-        return error_fail(error, "out of memory");
-    PGconn *connection = connect_open(conninfo, "seckill-loadtest check", error);
-    bool good = connection && read_all(out, connection, products, schema, error);
-    PQfinish(connection);
+    bool good = products || error_fail(error, "out of memory");
+    for (size_t i = 0; good && i < place->count; i++) {
+        PGconn *connection = connect_open(place->databases[i], "seckill-loadtest check", error);
+        good = connection && read_all(out, connection, products, place->schema,
+                                      place->count > 1 ? (int)i + 1 : 0, error);
+        PQfinish(connection);
+        if (!good && place->count > 1)
+            error_prefix(error, "cell %zu", i + 1);
+    }
     free(products);
-    return good;
+    return good && (place->count < 2 || join(out, ledger, error));
 }

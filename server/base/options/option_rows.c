@@ -266,7 +266,7 @@ static bool fill(void *out, const struct option_row *row, char *(*environment)(c
 
     option_variable(row, variable);
     snprintf(name, sizeof name, "%s", variable);
-    if (row->kind == OPTION_SECRET) {
+    if (is_secret(row) && row->environment) {
         if (!secret_find(variable, environment, &text, name, sizeof name, error))
             return false;
     } else if (row->environment) {

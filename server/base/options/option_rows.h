@@ -41,8 +41,8 @@ enum option_kind {
     OPTION_TEXT,    /* const char * */
     OPTION_SECRET,  /* a text that is, or may hold, a password: overwritten in argv once it is read,
                        never printed, and its variable may have _FILE behind it (secret.h) */
-    OPTION_SECRETS, /* struct option_texts: each time it is given it adds one. No default, no
-                       variable; begins as {0} */
+    OPTION_SECRETS, /* struct option_texts of such: each time it is given it adds one, and its
+                       variable or default is one; begins as {0} */
     OPTION_COUNT,   /* int64_t */
     /* int64_t: a number of these, or a duration that is a whole number of them: 500ms, 2s, 1m */
     OPTION_US,

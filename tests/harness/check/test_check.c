@@ -86,6 +86,29 @@ TEST(oversold_for_a_while)
     is_clean();
 }
 
+/* Rows of two cells: what an id names is where its order stands, and a product is sold in one. */
+TEST(wrong_cell)
+{
+    begin(2);
+    sell("01900000-0000-7000-8000-010000000000", 1, "k1", 10, 20);
+    sell("01900000-0000-7000-8000-020000000000", 2, "k2", 10, 20);
+    is_clean();
+    hand.orders[0].cell = 1;
+    hand.orders[1].cell = 2;
+    is_clean();
+    hand.orders[1].cell = 1;
+    finds(FINDING_CELL, 1, 0);
+    hand.orders[1].cell = 2;
+
+    struct row_product stray = {.id = HAND_PRODUCT, .epoch = 3, .cell = 2};
+    hand.rows.strays = &stray;
+    hand.rows.strays_count = 1;
+    is_clean(); /* it has moved away */
+    stray.initial = 5;
+    finds(FINDING_CELL, 1, 0);
+    hand.rows.strays_count = 0;
+}
+
 TEST(limit)
 {
     begin(5);

@@ -122,7 +122,7 @@ TEST(reads_every_kind)
     assert_int_equal(options.work_ms, 1000);
     assert_int_equal(options.duration_s, 2);
     assert_true(parse("audit", some_environment));
-    assert_string_equal(options.database, "host=/there");
+    assert_string_equal(options.databases.items[0], "host=/there");
     takes("run --scenario articles --seed 7 --database host=/here");
     assert_int_equal(options.scenario, SCENARIO_ARTICLES);
     takes("run --server http://a:1,http://b:2");
@@ -413,6 +413,7 @@ static const struct {
     {"shop a --out c --judge b --ca-file d", "--ca-file" SENDS_NOTHING},
     {"run --judge b", "unknown flag --judge"},
     {"check a --judge b", "unknown flag --judge"},
+    {"check a --database 1 --database 2 --redis redis://h", "not with more than one --database"},
     {"bench", "there is no command bench"},
 };
 

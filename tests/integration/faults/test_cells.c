@@ -355,5 +355,78 @@ TEST_WITH(a_server_of_another_cell_gets_nothing, start_servers, stop)
     assert_int_equal(orders_of(1), 10);
 }
 
+/* seckill-loadtest, with these databases; its exit status, and it must say this. */
+static void loadtest(int wanted, const char *says, const char *command, const char *first,
+                     const char *second)
+{
+    const char *output = haproxy_path(proxy, "output");
+    const char *more = second ? t_text("--database '%s'", second) : "";
+    char *shell = NULL;
+
+    assert_true(asprintf(&shell, "exec '%s' %s --database '%s' %s >'%s' 2>&1", LOADTEST, command,
+                         first, more, output) > 0);
+    int got = t_call((char *[]){(char[]){"sh"}, (char[]){"-c"}, shell, NULL});
+    char *said = t_read_all(output);
+    if (got != wanted || !strstr(said, says))
+        fail_msg("%s: %d instead of %d and \"%s\": %s", shell, got, wanted, says, said);
+    free(said);
+    free(shell);
+}
+
+static void judge(int wanted, const char *audit_says, const char *check_says)
+{
+    const char *one = cells[0].database, *two = cells[1].database;
+    const char *check = t_text("check %s", haproxy_path(proxy, "ledger.jsonl"));
+
+    loadtest(wanted, audit_says, "audit", one, two);
+    loadtest(wanted, check_says, check, one, two);
+}
+
+/* A crowd that buys in both cells, whose ledger is judged by both databases. */
+TEST(one_audit_over_all_cells)
+{
+    const char *one = cells[0].database, *two = cells[1].database;
+    const char *record =
+        t_text("record --server %s --admin-token secret --connections 4 --duration 60s"
+               " --operations 300 --products 8 --stock 8 --limit 3 --users 40 --out %s",
+               haproxy_address(proxy), haproxy_path(proxy, ""));
+
+    loadtest(0, "Ledger: ", record, one, NULL);
+    assert_true(orders_of(1) > 0 && orders_of(2) > 0);
+    judge(0, "8 of 8 products agree\n2 cells: 0 wrong beside each other", "no violation found");
+    loadtest(2, "the database has no product",
+             t_text("check %s", haproxy_path(proxy, "ledger.jsonl")), one, NULL);
+    loadtest(1, "and its id names cell 2", "audit", two, one);
+    loadtest(1, "A18 wrong cell", t_text("check %s", haproxy_path(proxy, "ledger.jsonl")), two,
+             one);
+
+    /* A product that has moved away is in one cell alone. */
+    int64_t product = INT64_C(1000001);
+    int home = home_of(product);
+    struct server *wrong = cells[CELLS - home].servers[0];
+    static const char target[] = "/products/1000001";
+    assert_int_equal(server_status(wrong, "PUT", target, token, "{\"stock\": 0}"), 201);
+    judge(0, "2 cells: 0 wrong", "no violation found");
+    assert_int_equal(server_status(wrong, "PUT", target, token, "{\"stock\": 5}"), 200);
+    judge(1, t_text("product %" PRId64 " is in cell 1, and in cell 2", product), "it is in cell");
+    assert_int_equal(server_status(wrong, "PUT", target, token, "{\"stock\": 0}"), 200);
+
+    witness_run(cells[0].witness, "UPDATE orders SET id = overlay(id::text placing '02' from 25 for"
+                                  " 2)::uuid WHERE id = (SELECT max(id::text)::uuid FROM orders)");
+    judge(1, "is in cell 1, and its id names cell 2", "is in cell 1, and its id names cell 2");
+    witness_run(cells[0].witness, "UPDATE orders SET id = overlay(id::text placing '01' from 25 for"
+                                  " 2)::uuid WHERE substr(id::text, 25, 2) = '02'");
+    judge(0, "2 cells: 0 wrong", "no violation found");
+
+    for (int i = 0; i < PRODUCTS - 3; i++) {
+        put(products[i]);
+        struct http_reply reply =
+            ask("POST", "/orders", "Idempotency-Key: again\r\n",
+                t_text("{\"product_id\": %" PRId64 ", \"user_id\": 7}", products[i]));
+        http_reply_fini(&reply); /* of a cell all but the first are refused */
+    }
+    loadtest(1, "user 7: the key again has an order in cell 1, ", "audit", one, two);
+}
+
 TEST_GROUP(NULL, stack_restore)
 TEST_EACH(start, stop)
