@@ -13,7 +13,8 @@
 # LIST is names with commas between them: rabbitmq (SECKILL_AMQP), redlock (three more Redis, SECKILL_REDLOCK),
 # memcached (SECKILL_MEMCACHED), zookeeper (SECKILL_ZOOKEEPER). Or all: every one that is installed. By their names
 # alone come the doubles of stack.d/doubles.sh: standby (SECKILL_STANDBY), replica (SECKILL_REPLICA), sentinel; mariadb
-# (SECKILL_MARIADB); and valkey, which is what each Redis of a stack that begins with it is.
+# (SECKILL_MARIADB); cluster, six Redis that are one (SECKILL_CLUSTER); and valkey, which is what each Redis of a stack
+# that begins with it is.
 #
 # DIR (.stack in the checkout) holds the logs and, of each server, the process id and its start time. The data is in
 # DIR/data. Root hands PostgreSQL and Redis to the user postgres; where that user cannot reach the checkout, or its file
@@ -31,14 +32,14 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 dir=$root/.stack
 servers=(postgres locks stock)
 optional=(rabbitmq redlock memcached zookeeper)   # what --with may name: up_NAME starts it, has_NAME says whether it is installed
-doubles=(standby replica sentinel mariadb valkey)   # and what is no part of all
+doubles=(standby replica sentinel mariadb cluster valkey)   # and what is no part of all
 as_owner=()
 home='' sockets='' launched=''
 unset "${!PG@}"   # another server's settings
 
 say() { echo "stack.sh: $*"; }
 die() { echo "stack.sh: $*" >&2; exit 1; }
-usage() { sed -n '2,16s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 
 # --- where things are ---
 
@@ -184,6 +185,8 @@ wait_answer() { # SERVER SECONDS COMMAND...
 . "$root/scripts/stack.d/doubles.sh"
 # shellcheck source-path=SCRIPTDIR source=stack.d/mariadb.sh
 . "$root/scripts/stack.d/mariadb.sh"
+# shellcheck source-path=SCRIPTDIR source=stack.d/cluster.sh
+. "$root/scripts/stack.d/cluster.sh"
 
 # --- the commands ---
 
@@ -206,7 +209,11 @@ choose_optional() {
 }
 
 members() { # NAME: the servers behind it
-  if [ "$1" = redlock ]; then printf '%s\n' redlock1 redlock2 redlock3; else echo "$1"; fi
+  case $1 in
+    redlock) printf '%s\n' redlock1 redlock2 redlock3 ;;
+    cluster) printf '%s\n' cluster1 cluster2 cluster3 cluster4 cluster5 cluster6 ;;
+    *) echo "$1" ;;
+  esac
 }
 
 # Those of the optional names that have been started here and not stopped.
@@ -309,8 +316,8 @@ down() {
 purge() {
   local name
   if is_private "$home"; then rm -rf "$home"; fi
-  for name in "${servers[@]}" "${optional[@]}" "${doubles[@]}" $(members redlock) initdb; do rm -f "$dir/$name.log" "$dir/$name.log.1"; done
-  rm -f "$dir/home" "$dir/lock" "$dir/valkey" "$dir/rabbitmq.access" "$dir/zookeeper.access"
+  for name in "${servers[@]}" "${optional[@]}" "${doubles[@]}" $(members redlock) $(members cluster) initdb; do rm -f "$dir/$name.log" "$dir/$name.log.1"; done
+  rm -f "$dir/home" "$dir/lock" "$dir/valkey" "$dir/rabbitmq.access" "$dir/zookeeper.access" "$dir/cluster.access"
   rmdir "$dir" 2>/dev/null || true
 }
 

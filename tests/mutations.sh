@@ -205,6 +205,7 @@ with_stack() {
   if [ -z "${SECKILL_TEST_DATABASE:-}" ]; then
     own_stack=1
     "$root/scripts/stack.sh" --dir "$copy/stack" up --with all >"$copy/log" 2>&1 || die "$(tail "$copy/log")"
+    "$root/scripts/stack.sh" --dir "$copy/stack" up --with cluster >"$copy/log" 2>&1 || die "$(tail "$copy/log")"
     eval "$("$root/scripts/stack.sh" --dir "$copy/stack" env)"
     export SECKILL_TEST_DATABASE=$SECKILL_DATABASE SECKILL_TEST_REDIS=$SECKILL_REDIS
     export SECKILL_TEST_STOCK_REDIS=$SECKILL_STOCK_REDIS SECKILL_TEST_STACK=$copy/stack
@@ -213,6 +214,7 @@ with_stack() {
     [ -z "${SECKILL_REDLOCK:-}" ] || export SECKILL_TEST_REDLOCK=$SECKILL_REDLOCK
     [ -z "${SECKILL_MEMCACHED:-}" ] || export SECKILL_TEST_MEMCACHED=$SECKILL_MEMCACHED
     [ -z "${SECKILL_ZOOKEEPER:-}" ] || export SECKILL_TEST_ZOOKEEPER=$SECKILL_ZOOKEEPER
+    export SECKILL_TEST_CLUSTER=$SECKILL_CLUSTER
   fi
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # with-stack.sh DIR COMMAND…: runs COMMAND with the addresses of the stack in DIR, which must be up, as
 # SECKILL_TEST_DATABASE, SECKILL_TEST_REDIS and SECKILL_TEST_STOCK_REDIS, and those of what has been started besides
-# (SECKILL_TEST_AMQP, _REDLOCK, _MEMCACHED, _ZOOKEEPER). SECKILL_TEST_STACK is DIR, and
+# (SECKILL_TEST_AMQP, _REDLOCK, _MEMCACHED, _ZOOKEEPER, _CLUSTER). SECKILL_TEST_STACK is DIR, and
 # SECKILL_TEST_STACK_SH the script, for a test that kills a backend and has it started again.
 set -euo pipefail
 
@@ -15,8 +15,9 @@ export SECKILL_TEST_STOCK_REDIS=$SECKILL_STOCK_REDIS SECKILL_TEST_STACK=$1 SECKI
 [ -z "${SECKILL_MEMCACHED:-}" ] || export SECKILL_TEST_MEMCACHED=$SECKILL_MEMCACHED
 [ -z "${SECKILL_ZOOKEEPER:-}" ] || export SECKILL_TEST_ZOOKEEPER=$SECKILL_ZOOKEEPER
 [ ! -f "$1/valkey" ] || export SECKILL_TEST_REDIS_SERVER=valkey-server   # for those of a test's own
+[ -z "${SECKILL_CLUSTER:-}" ] || export SECKILL_TEST_CLUSTER=$SECKILL_CLUSTER
 # The server reads the others too; a test says itself what its server gets.
-unset SECKILL_DATABASE SECKILL_REDIS SECKILL_STOCK_REDIS SECKILL_AMQP SECKILL_REDLOCK SECKILL_MEMCACHED SECKILL_ZOOKEEPER
+unset SECKILL_DATABASE SECKILL_REDIS SECKILL_STOCK_REDIS SECKILL_AMQP SECKILL_REDLOCK SECKILL_MEMCACHED SECKILL_ZOOKEEPER SECKILL_CLUSTER
 # Of another program's database: what a server that was killed has not given back.
 redis-cli -s "${SECKILL_TEST_STOCK_REDIS#unix://}" del '{seckill}:stock:leases' >/dev/null
 shift

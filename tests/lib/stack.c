@@ -61,6 +61,11 @@ const char *stack_zookeeper(void)
     return getenv("SECKILL_TEST_ZOOKEEPER");
 }
 
+const char *stack_cluster(void)
+{
+    return variable("SECKILL_TEST_CLUSTER");
+}
+
 void stack_need_other_locks(void)
 {
     variable("SECKILL_TEST_REDLOCK");
@@ -161,12 +166,16 @@ int stack_restore(void **state)
 {
     static const char *const servers[] = {"postgres", "locks", "stock"};
     static const char *const nodes[] = {"redlock1", "redlock2", "redlock3"};
+    static const char *const cluster[] = {"cluster1", "cluster2", "cluster3",
+                                          "cluster4", "cluster5", "cluster6"};
 
     (void)state;
     for (size_t i = 0; i < sizeof servers / sizeof *servers; i++)
         kill(stack_pid(servers[i]), SIGCONT);
     for (size_t i = 0; stack_redlock() && i < sizeof nodes / sizeof *nodes; i++)
         kill(stack_pid(nodes[i]), SIGCONT);
+    for (size_t i = 0; getenv("SECKILL_TEST_CLUSTER") && i < sizeof cluster / sizeof *cluster; i++)
+        kill(stack_pid(cluster[i]), SIGCONT);
     if (stack_memcached())
         kill(stack_pid("memcached"), SIGCONT);
     if (stack_zookeeper())

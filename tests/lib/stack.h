@@ -22,6 +22,7 @@ const char *stack_amqp(void);      /* amqp://… */
 const char *stack_redlock(void);   /* three URLs with commas between them */
 const char *stack_memcached(void); /* unix:///… */
 const char *stack_zookeeper(void); /* HOST:PORT */
+const char *stack_cluster(void);   /* redis://… of a node; a test without it is skipped */
 /* Skips the program (exit status 77) where one of these three is missing. */
 void stack_need_other_locks(void);
 

@@ -1,0 +1,203 @@
+#include "lib/t.h"
+
+#include "lib/redis/redis_cluster.h"
+
+#include "lib/stack.h"
+
+#include <hiredis/hiredis.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES = 6, KEYS_A_TIME = 100, ID_SIZE = 64 };
+
+static redisReply *ask(int port, bool *error, const char *format, va_list values)
+{
+    redisContext *context = redisConnect("127.0.0.1", port);
+
+    assert_non_null(context);
+    redisReply *reply = context->err ? NULL : redisvCommand(context, format, values);
+    if (!reply) {
+        fail_msg("%d: %s: %s", port, format, context->errstr);
+        abort(); /* fail_msg has left already, which no analyzer knows */
+    }
+    *error = reply->type == REDIS_REPLY_ERROR;
+    redisFree(context);
+    return reply;
+}
+
+__attribute__((format(printf, 2, 3))) static redisReply *call(int port, const char *format, ...)
+{
+    bool error;
+    va_list values;
+
+    va_start(values, format);
+    redisReply *reply = ask(port, &error, format, values);
+    va_end(values);
+    if (error)
+        fail_msg("%d: %s: %s", port, format, reply->str);
+    return reply;
+}
+
+const char *cluster_tell(int port, const char *format, ...)
+{
+    static _Thread_local char text[8192];
+    bool error;
+    va_list values;
+
+    va_start(values, format);
+    redisReply *reply = ask(port, &error, format, values);
+    va_end(values);
+    if (error)
+        fail_msg("%d: %s: %s", port, format, reply->str);
+    const redisReply *last = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0
+                                 ? reply->element[reply->elements - 1]
+                                 : reply;
+    if (last->type == REDIS_REPLY_INTEGER)
+        snprintf(text, sizeof text, "%lld", last->integer);
+    else
+        snprintf(text, sizeof text, "%s", last->str ? last->str : "");
+    freeReplyObject(reply);
+    return text;
+}
+
+/* Of any node that lives. */
+static int any_port(void)
+{
+    for (int i = 1; i <= NODES; i++) {
+        const char *path = t_text("%s/cluster.access", getenv("SECKILL_TEST_STACK"));
+        FILE *from = t_open(path);
+        int port = 0;
+        for (int k = 0; k < i; k++)
+            assert_int_equal(fscanf(from, "%*s %d %*d", &port), 1);
+        fclose(from);
+        redisContext *context = redisConnect("127.0.0.1", port);
+        bool lives = context && !context->err;
+        redisFree(context);
+        if (lives)
+            return port;
+    }
+    fail_msg("no node of the cluster lives");
+    return 0;
+}
+
+int cluster_keyslot(const char *key)
+{
+    redisReply *reply = call(any_port(), "CLUSTER KEYSLOT %s", key);
+    int slot = (int)reply->integer;
+
+    freeReplyObject(reply);
+    return slot;
+}
+
+/* Every node tells the same, or soon will: they gossip. */
+static int owner_by(int port, int slot)
+{
+    redisReply *reply = call(port, "CLUSTER SLOTS");
+    int owner = 0;
+
+    for (size_t i = 0; i < reply->elements; i++)
+        if (reply->element[i]->element[0]->integer <= slot &&
+            slot <= reply->element[i]->element[1]->integer)
+            owner = (int)reply->element[i]->element[2]->element[1]->integer;
+    freeReplyObject(reply);
+    return owner;
+}
+
+int cluster_owner(int slot)
+{
+    int owner = owner_by(any_port(), slot);
+
+    assert_true(owner != 0);
+    return owner;
+}
+
+void cluster_primaries(int ports[CLUSTER_PRIMARIES])
+{
+    int count = 0;
+
+    for (int slot = 0; slot < 16384 && count < CLUSTER_PRIMARIES; slot += 100) {
+        int owner = cluster_owner(slot);
+        bool known = false;
+        for (int i = 0; i < count; i++)
+            known |= ports[i] == owner;
+        if (!known)
+            ports[count++] = owner;
+    }
+    assert_int_equal(count, CLUSTER_PRIMARIES);
+}
+
+int cluster_other(int port)
+{
+    int ports[CLUSTER_PRIMARIES];
+
+    cluster_primaries(ports);
+    return ports[ports[0] == port];
+}
+
+static const char *id_of(int port)
+{
+    return t_text("%s", cluster_tell(port, "CLUSTER MYID"));
+}
+
+void cluster_begin_move(int slot, int from, int to)
+{
+    cluster_tell(to, "CLUSTER SETSLOT %d IMPORTING %s", slot, id_of(from));
+    cluster_tell(from, "CLUSTER SETSLOT %d MIGRATING %s", slot, id_of(to));
+}
+
+static bool move_some(int slot, int from, int to)
+{
+    redisReply *keys = call(from, "CLUSTER GETKEYSINSLOT %d %d", slot, KEYS_A_TIME);
+    bool some = keys->elements > 0;
+
+    for (size_t i = 0; i < keys->elements; i++)
+        cluster_tell(from, "MIGRATE 127.0.0.1 %d %s 0 5000", to, keys->element[i]->str);
+    freeReplyObject(keys);
+    return some;
+}
+
+void cluster_end_move(int slot, int from, int to)
+{
+    int ports[CLUSTER_PRIMARIES];
+
+    while (move_some(slot, from, to))
+        ;
+    cluster_primaries(ports);
+    cluster_tell(to, "CLUSTER SETSLOT %d NODE %s", slot, id_of(to));
+    cluster_tell(from, "CLUSTER SETSLOT %d NODE %s", slot, id_of(to));
+    for (int i = 0; i < CLUSTER_PRIMARIES; i++)
+        if (ports[i] != from && ports[i] != to)
+            cluster_tell(ports[i], "CLUSTER SETSLOT %d NODE %s", slot, id_of(to));
+}
+
+/* The line of a node itself has "[SLOT->-ID]" and "[SLOT-<-ID]". */
+void cluster_settle(void)
+{
+    int ports[CLUSTER_PRIMARIES];
+
+    cluster_primaries(ports);
+    for (int i = 0; i < CLUSTER_PRIMARIES; i++) {
+        char *nodes = strdup(cluster_tell(ports[i], "CLUSTER NODES"));
+        assert_non_null(nodes);
+        for (const char *at = nodes; (at = strchr(at, '[')); at++)
+            cluster_tell(ports[i], "CLUSTER SETSLOT %d STABLE", (int)strtol(at + 1, NULL, 10));
+        free(nodes);
+    }
+}
+
+void cluster_signal(int port, int number)
+{
+    char name[16];
+    const char *info = cluster_tell(port, "INFO server");
+    const char *at = strstr(info, "process_id:");
+    pid_t pid = at ? (pid_t)strtol(at + strlen("process_id:"), NULL, 10) : 0;
+
+    for (int i = 1; i <= NODES; i++) {
+        snprintf(name, sizeof name, "cluster%d", i);
+        if (stack_pid(name) == pid) {
+            stack_kill(name, number);
+            return;
+        }
+    }
+    fail_msg("the node at %d is none of the stack's", port);
+}
