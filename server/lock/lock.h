@@ -43,6 +43,7 @@ struct lease {
     atomic_bool lost;               /* set by the renewer; never cleared */
     enum lua renewal;               /* the renewer's script: KEYS name, ARGV token, ms; 1 or 0 */
     int64_t renew_until_us;         /* the renewer lets it run out then */
+    int64_t retry_us;               /* and tries it no sooner; the renewer's */
     void (*on_lost)(void *context); /* NULL, or called once by the renewer when it marks it lost */
     void *on_lost_context;
     struct lease *next; /* the renewer's list */

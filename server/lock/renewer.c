@@ -33,7 +33,8 @@ static int64_t lease_us(const struct renewer *renewer)
     return renewer->settings->lock_ttl_ms * CLOCK_US_PER_MS;
 }
 
-/* The lease that runs out first, and when it is due for renewal. */
+/* The lease that is due first, and when. One that failed waits a moment, so that a dead Redis is
+ * not asked in a loop, and those with another node of a cluster come in between. */
 static struct lease *first_due(const struct renewer *renewer, int64_t *due_us)
 {
     struct lease *first = NULL;
@@ -42,6 +43,8 @@ static struct lease *first_due(const struct renewer *renewer, int64_t *due_us)
         if (atomic_load(&lease->lost))
             continue;
         int64_t due = atomic_load(&lease->valid_until_us) - lease_us(renewer) * 2 / 3;
+        if (due < lease->retry_us)
+            due = lease->retry_us;
         if (!first || due < *due_us) {
             first = lease;
             *due_us = due;
@@ -70,6 +73,8 @@ static void renew(struct renewer *renewer, struct lease *lease)
         atomic_store(&lease->valid_until_us, now + lease_us(renewer));
     else if (renewed == 0 || clock_mono_us() >= ends_us)
         atomic_store(&lease->lost, true);
+    else
+        lease->retry_us = clock_mono_us() + lease_us(renewer) / 30;
     if (!atomic_load(&lease->lost))
         return;
     log_warn("the lease on product %lld was lost", (long long)lease->key);
@@ -94,17 +99,9 @@ static void *renewer_main(void *argument)
             renewer->shared.busy = lease;
             pthread_mutex_unlock(&renewer->shared.mutex);
             renew(renewer, lease);
-            /* A failed attempt leaves the lease due: pause, so that a dead Redis is not asked in a
-             * loop. */
-            bool again = clock_mono_us() - lease_us(renewer) / 3 >
-                         atomic_load(&lease->valid_until_us) - lease_us(renewer);
             pthread_mutex_lock(&renewer->shared.mutex);
             renewer->shared.busy = NULL;
             pthread_cond_broadcast(&renewer->shared.changed);
-            if (again && !renewer->shared.stopping) {
-                struct timespec pause = clock_timespec(clock_mono_us() + lease_us(renewer) / 30);
-                pthread_cond_timedwait(&renewer->shared.changed, &renewer->shared.mutex, &pause);
-            }
         }
     }
     pthread_mutex_unlock(&renewer->shared.mutex);
@@ -134,6 +131,7 @@ struct renewer *renewer_create(struct redis_server *server, const struct setting
 void renewer_watch(struct renewer *renewer, struct lease *lease)
 {
     pthread_mutex_lock(&renewer->shared.mutex);
+    lease->retry_us = 0;
     lease->next = renewer->shared.leases;
     renewer->shared.leases = lease;
     pthread_cond_broadcast(&renewer->shared.changed);
