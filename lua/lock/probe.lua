@@ -1,7 +1,7 @@
 -- Asks whether this Redis does what the strategies need, and writes nothing but KEYS[2], once: each command is tried so
 -- that it changes nothing, on a key that does not exist or has another type. SET is refused by a Redis that takes no
 -- writes or has no memory left.
--- KEYS: one that does not exist; a hash for this. ARGV: locks, redlock or stock.
+-- KEYS: one that does not exist; a hash for this. ARGV: locks, redlock or stock; PUBLISH or SPUBLISH.
 -- Answers "", or which commands its user may not use or it does not have, and its words.
 local absent, hash = KEYS[1], KEYS[2]
 local needs = {
@@ -10,7 +10,7 @@ local needs = {
         {'GET', absent}, {'DEL', absent}, {'PEXPIRE', absent, 1}, {'PTTL', absent}, {'EXISTS', absent}, {'TIME'},
         {'SETNX', hash, ''}, {'GETSET', hash, ''}, {'INCR', hash}, {'HEXISTS', hash, ''}, {'HINCRBY', hash, '', 1},
         {'RPUSH', hash, ''}, {'BLPOP', hash, 0}, {'ZADD', hash, 1, ''}, {'ZREM', hash, ''}, {'ZRANGE', hash, 0, 0},
-        {'ZSCORE', hash, ''}, {'ZPOPMIN', hash}, {'PUBLISH', absent, ''},
+        {'ZSCORE', hash, ''}, {'ZPOPMIN', hash}, {ARGV[2], absent, ''},
     },
     stock = {
         {'GET', absent}, {'DEL', absent}, {'UNLINK', absent}, {'PEXPIRE', absent, 1}, {'PERSIST', absent},

@@ -13,12 +13,12 @@
 
 #include <stdio.h>
 
-enum { CHANNEL_MAX = LOCK_NAME_MAX + 8 };
-
 /* Where a release says that the lock is free. */
-static void name_channel(const struct lease *lease, char out[CHANNEL_MAX])
+static void name_channel(const struct lock_client *client, const struct lease *lease,
+                         char out[REDIS_LOCK_NAME_SIZE])
 {
-    snprintf(out, CHANNEL_MAX, "%s:free", lease->name);
+    if (!redis_lock_name_beside(client, lease, "lock-free", out))
+        snprintf(out, REDIS_LOCK_NAME_SIZE, "%s:free", lease->name);
 }
 
 enum redis_status reentrant_ask(struct lock_client *client, struct lease *lease, int64_t until_us,
@@ -52,15 +52,17 @@ enum lock_release reentrant_release(struct lock_client *client, struct lease *le
                                     int64_t until_us)
 {
     char ttl[REDIS_LOCK_TTL_SIZE];
-    char channel[CHANNEL_MAX];
+    char channel[REDIS_LOCK_NAME_SIZE];
     int64_t answer = REDIS_NIL;
 
     redis_lock_ttl(client, ttl);
-    name_channel(lease, channel);
-    if (!redis_connect(client->redis, until_us) ||
-        redis_script(client->redis, LUA_REENTRANT_RELEASE, 2, 4,
-                     (const char *const[]){lease->name, channel, lease->token, ttl}, until_us,
-                     &answer) != REDIS_OK)
+    if (!redis_connect(client->redis, until_us))
+        return LOCK_RELEASE_UNKNOWN;
+    name_channel(client, lease, channel);
+    if (redis_script(client->redis, LUA_REENTRANT_RELEASE, 1, 5,
+                     (const char *const[]){lease->name, lease->token, ttl, channel,
+                                           redis_publish_command(client->redis)},
+                     until_us, &answer) != REDIS_OK)
         return LOCK_RELEASE_UNKNOWN;
     return answer == REDIS_NIL ? LOCK_NOT_OWNER : LOCK_RELEASED;
 }
@@ -69,12 +71,12 @@ enum lock_release reentrant_release(struct lock_client *client, struct lease *le
 static enum redis_status wait(struct lock_client *client, const struct lease *lease,
                               bool *subscribed, int64_t until_us)
 {
-    char channel[CHANNEL_MAX];
+    char channel[REDIS_LOCK_NAME_SIZE];
     bool heard = false;
 
     if (*subscribed)
         return redis_hear(client->redis, until_us, &heard);
-    name_channel(lease, channel);
+    name_channel(client, lease, channel);
     *subscribed = true;
     return redis_subscribe(client->redis, channel, clock_mono_us() + REDIS_LOCK_TIMEOUT_US);
 }

@@ -5,7 +5,7 @@
  * hang at a server that the address no longer leads to, and runs a script that tries what the
  * strategies need (lua/lock/probe.lua). What no script may do, SUBSCRIBE, it tries at last.
  */
-#include "redis/redis_internal.h"
+#include "redis/cluster/cluster.h"
 
 #include "base/log.h"
 
@@ -13,20 +13,35 @@
 
 enum { PLACE_MAX = 300 };
 
-static void try_needs(struct redis *redis, const struct redis_needs *needs, int64_t until_us)
+/* The probe's keys are in a slot that is on its way to another node, and the server is alive. */
+static bool is_moving(const char *reason)
+{
+    enum redis_direction direction = redis_direction_read(reason, "", NULL);
+
+    return direction != REDIS_STAYS && direction != REDIS_DOWN;
+}
+
+void redis_probe_needs(struct redis *redis, const struct redis_needs *needs, int64_t until_us)
 {
     struct redis_server *server = redis->server;
 
     if (redis_open(redis, until_us)) {
         struct redis_reply *reply = NULL;
         redis_survey(redis, until_us);
-        enum redis_status status = redis_eval(
-            redis, LUA_PROBE, 2, 3, (const char *const[]){needs->absent, needs->hash, needs->of},
-            until_us, &reply);
+        if (redis_is_routed(redis)) { /* it has just said so */
+            redis_close(redis);
+            return;
+        }
+        enum redis_status status =
+            redis_eval(redis, LUA_PROBE, 2, 4,
+                       (const char *const[]){needs->absent, needs->hash, needs->of,
+                                             redis_publish_command(redis)},
+                       until_us, &reply);
         const char *refused = redis_reply_text(reply);
         if (status == REDIS_OK && !*refused && needs->subscribes)
-            status =
-                redis_send(redis, 2, (const char *const[]){"SUBSCRIBE", needs->absent}, until_us);
+            status = redis_tell(
+                redis, 2, (const char *const[]){redis_subscribe_command(redis), needs->absent},
+                until_us);
         const char *reason = redis_reason(redis);
         if (status == REDIS_OK && *refused) {
             redis_server_note_refusal(server, refused);
@@ -34,6 +49,8 @@ static void try_needs(struct redis *redis, const struct redis_needs *needs, int6
             atomic_store_explicit(&server->closed_until_us, 0, memory_order_relaxed);
             redis_server_note_served(server);
             redis_probe_replicas(redis, needs->kept, until_us);
+        } else if (server->of && is_moving(reason)) {
+            redis_server_note_reached(server);
         } else if (status == REDIS_REFUSED || redis_is_refusal(reason)) {
             redis_server_note_refusal(server, reason);
         } else {
@@ -51,7 +68,10 @@ void redis_probe_health(struct redis *redis, const char *flag, const struct redi
     char place[PLACE_MAX];
     char why[REDIS_WHY_MAX];
 
-    try_needs(redis, needs, until_us);
+    if (!redis_is_routed(redis))
+        redis_probe_needs(redis, needs, until_us);
+    if (redis_is_routed(redis))
+        redis_cluster_probe(redis, needs, until_us);
     redis_server_why(server, why);
     if (strcmp(why, server->told) == 0)
         return;

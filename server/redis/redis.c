@@ -5,7 +5,7 @@
  * bounds a call however many reads and writes it takes: the context is non-blocking, and poll(2)
  * waits. hiredis 0.14 and 1.x behave alike in what is used here.
  */
-#include "redis/redis_internal.h"
+#include "redis/cluster/cluster.h"
 
 #include "base/clock.h"
 #include "base/failpoint.h"
@@ -34,6 +34,7 @@ void redis_close(struct redis *redis)
     if (redis->context)
         redisFree(redis->context);
     redis->context = NULL;
+    redis_cluster_close(redis);
 }
 
 void redis_destroy(struct redis *redis)
@@ -42,6 +43,7 @@ void redis_destroy(struct redis *redis)
         return;
     redis_close(redis);
     redis_destroy(redis->listener);
+    redis_cluster_forget(redis);
     free(redis);
 }
 
@@ -89,6 +91,17 @@ bool redis_is_stale(const struct redis *redis)
     return redis->opened_us <= atomic_load_explicit(&redis->server->stale_us, memory_order_relaxed);
 }
 
+/* Words of a cluster's node that has to be asked elsewhere. They tell that there is a cluster. */
+static bool is_direction(struct redis_server *server, const char *words)
+{
+    enum redis_direction direction = redis_direction_read(words, "", NULL);
+
+    if (server->cluster && direction != REDIS_STAYS)
+        atomic_store_explicit(&server->clustered, true, memory_order_relaxed);
+    return server->cluster ? direction != REDIS_STAYS
+                           : server->of && direction != REDIS_STAYS && direction != REDIS_DOWN;
+}
+
 /* The address may have moved to a server that does it: whatever was opened before now is opened
  * anew by its next redis_connect, those who only read too, which a demoted server would go on to
  * answer from what it had. At most so often, or each order would make a connection. */
@@ -97,7 +110,7 @@ void redis_caught(struct redis *redis, const char *words)
     struct redis_server *server = redis->server;
     int64_t now_us = clock_mono_us();
 
-    if (redis->optional || !redis_is_refusal(words))
+    if (redis->optional || !redis_is_refusal(words) || is_direction(server, words))
         return;
     redis_server_note_refusal(server, words);
     if (now_us - atomic_load_explicit(&server->stale_us, memory_order_relaxed) >= STALE_EVERY_US)
@@ -150,6 +163,18 @@ enum redis_status redis_receive(struct redis *redis, int64_t until_us, redisRepl
     return status;
 }
 
+/* The next reply is the command's, and it is not sent again if this one is none. */
+static enum redis_status receive_asking(struct redis *redis, int64_t until_us)
+{
+    redisReply *reply = NULL;
+    enum redis_status status = redis_receive(redis, until_us, &reply);
+
+    if (reply)
+        freeReplyObject(reply);
+    return status == REDIS_REFUSED ? redis_lose(redis, ERROR_UNAVAILABLE, "ASKING was refused")
+                                   : status;
+}
+
 enum redis_status redis_command(struct redis *redis, int count, const char *const *arguments,
                                 int64_t until_us, redisReply **out)
 {
@@ -161,16 +186,19 @@ enum redis_status redis_command(struct redis *redis, int count, const char *cons
     if (count > REDIS_ARGUMENTS_MAX)
         abort();
     memcpy(argv, arguments, (size_t)count * sizeof *argv);
-    if (redisAppendCommandArgv(redis->context, count, argv, NULL) != REDIS_OK)
+    if ((redis->asking && redisAppendCommand(redis->context, "ASKING") != REDIS_OK) ||
+        redisAppendCommandArgv(redis->context, count, argv, NULL) != REDIS_OK)
         return redis_lose(redis, ERROR_INTERNAL, redis->context->errstr);
     cost_add(COST_REDIS, COST_STATEMENTS, 1);
     cost_add(COST_REDIS, COST_ROUND_TRIPS, 1);
     cost_add(COST_REDIS, COST_BYTES, sdslen(redis->context->obuf));
     enum redis_status status = flush(redis, until_us);
+    if (status == REDIS_OK && redis->asking)
+        status = receive_asking(redis, until_us);
     return status == REDIS_OK ? redis_receive(redis, until_us, out) : status;
 }
 
-enum redis_status redis_send(struct redis *redis, int count, const char *const *arguments,
+enum redis_status redis_tell(struct redis *redis, int count, const char *const *arguments,
                              int64_t until_us)
 {
     redisReply *reply = NULL;
@@ -181,11 +209,55 @@ enum redis_status redis_send(struct redis *redis, int count, const char *const *
     return status;
 }
 
+enum redis_status redis_run(struct redis *redis, const struct redis_request *request,
+                            redisReply **reply)
+{
+    if (!redis_is_routed(redis)) {
+        enum redis_status status = request->send(redis, request, reply);
+        if (status != REDIS_REFUSED || !redis_is_routed(redis))
+            return status;
+        /* It has just said that it is a cluster's, and has executed nothing. */
+        if (*reply)
+            freeReplyObject(*reply);
+        redis_close(redis);
+    }
+    return redis_cluster_run(redis, request, reply);
+}
+
+static enum redis_status send_command(struct redis *redis, const struct redis_request *request,
+                                      redisReply **reply)
+{
+    return redis_command(redis, request->count, request->arguments, request->until_us, reply);
+}
+
+static enum redis_status run_command(struct redis *redis, int count, const char *const *arguments,
+                                     int64_t until_us, redisReply **reply)
+{
+    return redis_run(redis,
+                     &(struct redis_request){.send = send_command,
+                                             .key = count > 1 ? arguments[1] : "",
+                                             .count = count,
+                                             .arguments = arguments,
+                                             .until_us = until_us},
+                     reply);
+}
+
+enum redis_status redis_send(struct redis *redis, int count, const char *const *arguments,
+                             int64_t until_us)
+{
+    redisReply *reply = NULL;
+    enum redis_status status = run_command(redis, count, arguments, until_us, &reply);
+
+    if (reply)
+        freeReplyObject(reply);
+    return status;
+}
+
 enum redis_status redis_ask(struct redis *redis, int count, const char *const *arguments,
                             int64_t until_us, struct redis_answer *answer)
 {
     redisReply *reply = NULL;
-    enum redis_status status = redis_command(redis, count, arguments, until_us, &reply);
+    enum redis_status status = run_command(redis, count, arguments, until_us, &reply);
 
     if (status == REDIS_OK && FAILPOINT_FAILS("redis.reply"))
         status = redis_lose(redis, ERROR_TIMEOUT, "a test lost the reply");
@@ -209,26 +281,35 @@ enum redis_status redis_log_in(struct redis *redis, int64_t until_us)
     if (!url->password[0])
         return REDIS_OK;
     return url->user[0]
-               ? redis_send(redis, 3, (const char *const[]){"AUTH", url->user, url->password},
+               ? redis_tell(redis, 3, (const char *const[]){"AUTH", url->user, url->password},
                             until_us)
-               : redis_send(redis, 2, (const char *const[]){"AUTH", url->password}, until_us);
+               : redis_tell(redis, 2, (const char *const[]){"AUTH", url->password}, until_us);
 }
 
-enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until_us, bool *popped)
+/* The time that is left is said anew to each node that it is sent to. */
+static enum redis_status send_wait(struct redis *redis, const struct redis_request *request,
+                                   redisReply **reply)
 {
-    int64_t left_us = until_us - clock_mono_us();
+    int64_t left_us = request->until_us - clock_mono_us();
     char seconds[32];
-    redisReply *reply = NULL;
 
-    *popped = false;
     if (left_us < CLOCK_US_PER_MS)
         left_us = CLOCK_US_PER_MS; /* 0 would mean for ever */
     snprintf(seconds, sizeof seconds, "%lld.%03lld", (long long)(left_us / CLOCK_US_PER_S),
              (long long)(left_us % CLOCK_US_PER_S / CLOCK_US_PER_MS));
     /* Redis answers at the end of its own wait; allow it a second more before the session is given
      * up. */
-    enum redis_status status = redis_command(redis, 3, (const char *const[]){"BLPOP", key, seconds},
-                                             until_us + CLOCK_US_PER_S, &reply);
+    return redis_command(redis, 3, (const char *const[]){"BLPOP", request->key, seconds},
+                         request->until_us + CLOCK_US_PER_S, reply);
+}
+
+enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until_us, bool *popped)
+{
+    redisReply *reply = NULL;
+    enum redis_status status = redis_run(
+        redis, &(struct redis_request){.send = send_wait, .key = key, .until_us = until_us},
+        &reply);
+
     *popped = status == REDIS_OK && reply->type == REDIS_REPLY_ARRAY;
     if (reply)
         freeReplyObject(reply);

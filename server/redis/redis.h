@@ -74,6 +74,11 @@ void redis_server_note(struct redis_server *server, int version, unsigned flaws)
 /* A node of a Redis Cluster, which has a part of the keys alone. Any thread, no I/O; false while
  * unknown. */
 bool redis_server_is_cluster(const struct redis_server *server);
+/* Where the URL leads to a cluster's node, sessions use the whole cluster (cluster/cluster.h).
+ * Before the first session; without it, and behind a socket or Sentinels, such a node is of no use.
+ * False: out of memory. */
+bool redis_server_allow_cluster(struct redis_server *server);
+bool redis_server_allows_cluster(const struct redis_server *server);
 /* Asks the session's server for its version, whether it is one of a cluster, and how durable it is,
  * and notes all of it there: at each probe, since an address may come to lead to another server.
  * False: there was no answer. */
@@ -118,6 +123,12 @@ int64_t redis_since_us(const struct redis *redis);
 struct redis_server *redis_server_of(const struct redis *redis);
 const struct error *redis_error(const struct redis *redis);
 
+/* Whether the session is one with a cluster. Then what a call touches has to be in the slot of its
+ * first key: of a script KEYS[1], of a command its first argument. "x{NAME}" is in that of NAME. */
+bool redis_is_cluster(const struct redis *redis);
+/* The command by which a script reaches those who redis_subscribe. */
+const char *redis_publish_command(const struct redis *redis);
+
 /* Runs a script: KEYS[1..keys] are the first of `arguments`, ARGV the rest. The scripts of this
  * project answer with one integer; nil gives REDIS_NIL. */
 #define REDIS_NIL INT64_MIN
@@ -129,7 +140,8 @@ enum redis_status redis_script(struct redis *redis, enum lua script, int keys, i
 enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until_us, bool *popped);
 
 /* A whole reply: a number, a text, nothing, or an array of replies. *reply is NULL unless REDIS_OK,
- * and is freed with redis_reply_free. redis_eval is redis_script with such a reply. */
+ * and is freed with redis_reply_free. redis_eval is redis_script with such a reply. redis_call is
+ * for no session with a cluster. */
 enum redis_status redis_call(struct redis *redis, int count, const char *const *arguments,
                              int64_t until_us, struct redis_reply **reply);
 enum redis_status redis_eval(struct redis *redis, enum lua script, int keys, int count,

@@ -20,9 +20,17 @@ static void *redis_open_at(const struct settings *settings, const char *url, con
     return server;
 }
 
+/* Their keys may be anywhere in a cluster: those of one lock stand together. */
 static void *locks_open(const struct settings *settings, struct error *error)
 {
-    return redis_open_at(settings, settings->redis, "--redis", error);
+    struct redis_server *server = redis_open_at(settings, settings->redis, "--redis", error);
+
+    if (server && !redis_server_allow_cluster(server)) {
+        error_set(error, ERROR_INTERNAL, "--redis: out of memory");
+        redis_server_destroy(server);
+        return NULL;
+    }
+    return server;
 }
 
 static void *stock_open(const struct settings *settings, struct error *error)
@@ -143,11 +151,12 @@ static void stock_health(void *server, backend_report *report, void *to)
         redis_server_report(server, "stock-redis", flaws, report, to);
 }
 
-#define CLUSTER " is a node of a cluster, of which this server cannot make use"
-
 static const char *locks_unfit(void *server)
 {
-    return redis_server_is_cluster(server) ? "the Redis of --redis" CLUSTER : NULL;
+    return redis_server_is_cluster(server) && !redis_server_allows_cluster(server)
+               ? "the Redis of --redis is a node of a cluster, which is reached by redis[s]:// "
+                 "alone"
+               : NULL;
 }
 
 /* Older than any that was tried; 0: nobody has asked it yet. */
@@ -156,7 +165,8 @@ static const char *stock_unfit(void *server)
     int version = redis_server_version(server);
 
     if (redis_server_is_cluster(server))
-        return "the Redis of --stock-redis" CLUSTER;
+        return "the Redis of --stock-redis (by default that of --redis) is a node of a cluster: "
+               "redis-stock needs a single Redis, named by --stock-redis";
     return version != 0 && version < STOCK_VERSION_LEAST
                ? "the Redis of --stock-redis is older than 6.2"
                : redis_server_replicas_unfit(server);

@@ -12,24 +12,30 @@
 
 enum {
     REDIS_ARGUMENTS_MAX = 600, /* redis-stock: 100 entries with five each, and some */
-    REDIS_SHA_LENGTH = 40
+    REDIS_SHA_LENGTH = 40,
+    REDIS_CHANNEL_MAX = 400
 };
 
 struct redis_tls;
+struct redis_cluster;
+struct redis_route;
 
 struct redis_server {
     struct redis_url url;
-    struct redis_tls *tls;     /* owned; NULL without TLS */
-    struct resolver *resolver; /* owned */
+    struct redis_tls *tls;     /* owned; NULL without TLS; a node's is its cluster's */
+    struct resolver *resolver; /* owned, or the cluster's */
+    const struct redis_server
+        *of; /* borrowed; of a cluster's node: the server that it is a part of */
+    struct redis_cluster *cluster; /* owned; NULL: where it is one, it cannot be used */
     _Atomic int64_t closed_until_us;
     _Atomic int64_t stale_us; /* sessions opened until then are opened anew */
     atomic_int version;
     atomic_uint flaws;
-    atomic_bool cluster; /* it is a node of one */
-    int replicas;        /* that are wanted */
-    atomic_bool lags;    /* fewer have flushed what the probe wrote */
-    atomic_bool up;      /* no words below */
-    atomic_bool taken;   /* there are words for it below */
+    atomic_bool clustered; /* it is a node of a cluster */
+    int replicas;          /* that are wanted */
+    atomic_bool lags;      /* fewer have flushed what the probe wrote */
+    atomic_bool up;        /* no words below */
+    atomic_bool taken;     /* there are words for it below */
     struct {
         pthread_mutex_t mutex;
         bool refuses; /* they are Redis's own */
@@ -37,15 +43,18 @@ struct redis_server {
         char taken[REDIS_WHY_MAX];
     } state;
     char told[REDIS_WHY_MAX]; /* what the log was told last; the prober's */
+    int probed;               /* the number in a node's probe's keys; the prober's */
 };
 
 struct redis {
     struct redis_server *server; /* borrowed */
     redisContext *context;       /* owned; NULL: not connected */
     struct redis *listener;      /* owned; the session that subscribes, made on first use */
+    struct redis_route *route;   /* owned; with a cluster, instead of these */
     int64_t opened_us;           /* when that began */
     int64_t since_us;            /* when it was done */
     bool owner;                  /* redis_server_take's */
+    bool asking;                 /* ASKING goes before each command */
     bool optional; /* what is asked now may be refused: others may be served all the same */
     struct error error;
     char sha[LUA_COUNT][REDIS_SHA_LENGTH + 1]; /* "" until this session has loaded the script */
@@ -81,9 +90,46 @@ enum redis_status redis_read(struct redis *redis, int64_t until_us, redisReply *
 /* The next reply; none in time loses the session. */
 enum redis_status redis_receive(struct redis *redis, int64_t until_us, redisReply **out);
 
-/* Sends a command and receives its reply. *out is NULL unless there was one; to be freed. */
+/* Sends a command and receives its reply, on this very session. *out is NULL unless there was one;
+ * to be freed. */
 enum redis_status redis_command(struct redis *redis, int count, const char *const *arguments,
                                 int64_t until_us, redisReply **out);
+/* The same when the reply is not needed. */
+enum redis_status redis_tell(struct redis *redis, int count, const char *const *arguments,
+                             int64_t until_us);
+
+/* A call that has a key: `send` makes it on a session that is a connection. */
+struct redis_request {
+    enum redis_status (*send)(struct redis *redis, const struct redis_request *request,
+                              redisReply **reply);
+    const char *key;     /* whose slot says where it goes */
+    const char *channel; /* NULL, or what it subscribes to */
+    enum lua script;
+    int keys;
+    int count;
+    const char *const *arguments;
+    int64_t until_us;
+};
+/* Makes it on this session, or on that of the node which has the key. */
+enum redis_status redis_run(struct redis *redis, const struct redis_request *request,
+                            redisReply **reply);
+
+/* Whether the session is one with a cluster. */
+static inline bool redis_is_routed(const struct redis *redis)
+{
+    return redis->server->cluster &&
+           atomic_load_explicit(&redis->server->clustered, memory_order_relaxed);
+}
+/* Whether the server has channels that are in one shard of its cluster alone; and the command that
+ * subscribes there. */
+bool redis_server_is_sharded(const struct redis_server *server);
+const char *redis_subscribe_command(const struct redis *redis);
+/* A server for one of a cluster's nodes; NULL: out of memory. */
+struct redis_server *redis_server_create_node(const struct redis_server *of,
+                                              const struct redis_place *place);
+
+/* The probe of a server that is none of a cluster, or is a node. */
+void redis_probe_needs(struct redis *redis, const struct redis_needs *needs, int64_t until_us);
 
 /* In redis_dial.c. What a session's TLS is made from: the system's CAs, or those of a file. NULL
  * with an error; also where hiredis was built without TLS, which is said. */

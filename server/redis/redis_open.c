@@ -2,7 +2,7 @@
  * A session with Redis is opened: dialled, greeted, found alive, or left alone for a while after a
  * failure, so that a Redis that is gone does not cost every order a connect.
  */
-#include "redis/redis_internal.h"
+#include "redis/cluster/cluster.h"
 
 #include "base/clock.h"
 #include "base/random/random.h"
@@ -58,11 +58,11 @@ static enum redis_status greet(struct redis *redis, int64_t until_us)
     if (status == REDIS_OK)
         status = check_role(redis, until_us);
     if (status == REDIS_OK)
-        status = redis_send(redis, 2, (const char *const[]){"SELECT", database}, until_us);
+        status = redis_tell(redis, 2, (const char *const[]){"SELECT", database}, until_us);
     /* A session that opens can serve: a Redis that still reads its file answers SELECT, but not
      * this. (PING is refused also by one that takes no writes and can be read.) */
     if (status == REDIS_OK)
-        status = redis_send(redis, 1, (const char *const[]){"DBSIZE"}, until_us);
+        status = redis_tell(redis, 1, (const char *const[]){"DBSIZE"}, until_us);
     redis->optional = false;
     return status;
 }
@@ -116,6 +116,8 @@ bool redis_connect(struct redis *redis, int64_t until_us)
         redis_server_why(server, why);
         return error_set(&redis->error, ERROR_UNAVAILABLE, "Redis: %s", why);
     }
+    if (redis_is_routed(redis))
+        return redis_cluster_connect(redis, until_us);
     if (redis->context && !redis_is_stale(redis) && idle_session_lives(redis))
         return true;
     redis_close(redis);

@@ -5,11 +5,13 @@
  * session learns it and read by any thread without I/O; whether it serves is in health.c. A URL
  * that cannot be read is the one error.
  */
-#include "redis/redis_internal.h"
+#include "redis/cluster/cluster.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { SHARDED_LEAST = 700 };
 
 struct redis_server *redis_server_create(const char *url, const char *ca_file, struct error *error)
 {
@@ -41,9 +43,43 @@ void redis_server_destroy(struct redis_server *server)
     if (!server)
         return;
     pthread_mutex_destroy(&server->state.mutex);
-    resolver_destroy(server->resolver);
-    redis_tls_destroy(server->tls);
+    redis_cluster_destroy(server->cluster);
+    if (!server->of) {
+        resolver_destroy(server->resolver);
+        redis_tls_destroy(server->tls);
+    }
     free(server);
+}
+
+struct redis_server *redis_server_create_node(const struct redis_server *of,
+                                              const struct redis_place *place)
+{
+    struct redis_server *server = calloc(1, sizeof *server);
+
+    if (!server)
+        return NULL;
+    pthread_mutex_init(&server->state.mutex, NULL);
+    server->of = of;
+    server->url = of->url;
+    server->url.places[0] = *place;
+    server->tls = of->tls;
+    server->resolver = of->resolver;
+    atomic_store(&server->clustered, true);
+    snprintf(server->state.why, sizeof server->state.why, "not asked yet");
+    return server;
+}
+
+bool redis_server_allow_cluster(struct redis_server *server)
+{
+    if (server->url.is_unix || server->url.primary[0])
+        return true;
+    server->cluster = redis_cluster_create(server);
+    return server->cluster;
+}
+
+bool redis_server_allows_cluster(const struct redis_server *server)
+{
+    return server->cluster;
 }
 
 void redis_server_place(const struct redis_server *server, char *out, size_t size)
@@ -64,7 +100,25 @@ int redis_server_version(const struct redis_server *server)
 
 bool redis_server_is_cluster(const struct redis_server *server)
 {
-    return atomic_load_explicit(&server->cluster, memory_order_relaxed);
+    return atomic_load_explicit(&server->clustered, memory_order_relaxed);
+}
+
+bool redis_is_cluster(const struct redis *redis)
+{
+    return redis_is_routed(redis);
+}
+
+bool redis_server_is_sharded(const struct redis_server *server)
+{
+    if (server->of)
+        server = server->of;
+    return server->cluster && redis_server_is_cluster(server) &&
+           redis_server_version(server) >= SHARDED_LEAST;
+}
+
+const char *redis_publish_command(const struct redis *redis)
+{
+    return redis_server_is_sharded(redis->server) ? "SPUBLISH" : "PUBLISH";
 }
 
 unsigned redis_server_flaws(const struct redis_server *server)

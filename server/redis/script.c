@@ -36,17 +36,20 @@ static bool failed_inside(const redisReply *answer)
     return answer && strstr(answer->str, "user_script");
 }
 
-static enum redis_status eval(struct redis *redis, enum lua script, int keys, int count,
-                              const char *const *arguments, int64_t until_us, redisReply **answer)
+static enum redis_status send_script(struct redis *redis, const struct redis_request *request,
+                                     redisReply **answer)
 {
+    enum lua script = request->script;
+    int count = request->count;
+    int64_t until_us = request->until_us;
     const char *argv[REDIS_ARGUMENTS_MAX];
     char key_count[8];
     enum redis_status status = REDIS_OK;
 
     if (count + 3 > REDIS_ARGUMENTS_MAX)
         abort();
-    snprintf(key_count, sizeof key_count, "%d", keys);
-    memcpy(argv + 3, arguments, (size_t)count * sizeof *argv);
+    snprintf(key_count, sizeof key_count, "%d", request->keys);
+    memcpy(argv + 3, request->arguments, (size_t)count * sizeof *argv);
     for (int attempt = 0; attempt < 2; attempt++) {
         if (!redis->sha[script][0])
             status = load_script(redis, script, until_us);
@@ -71,6 +74,20 @@ static enum redis_status eval(struct redis *redis, enum lua script, int keys, in
         status = REDIS_OK;
     }
     return REDIS_REFUSED;
+}
+
+static enum redis_status eval(struct redis *redis, enum lua script, int keys, int count,
+                              const char *const *arguments, int64_t until_us, redisReply **answer)
+{
+    return redis_run(redis,
+                     &(struct redis_request){.send = send_script,
+                                             .key = arguments[0],
+                                             .script = script,
+                                             .keys = keys,
+                                             .count = count,
+                                             .arguments = arguments,
+                                             .until_us = until_us},
+                     answer);
 }
 
 enum redis_status redis_script(struct redis *redis, enum lua script, int keys, int count,

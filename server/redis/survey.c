@@ -20,7 +20,7 @@ static enum redis_status read_version(struct redis *redis, int64_t until_us, int
         long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
         *version = (int)(major * 100 + minor);
         /* redis_mode, or a Valkey's server_mode */
-        atomic_store_explicit(&redis->server->cluster, strstr(text, "_mode:cluster") != NULL,
+        atomic_store_explicit(&redis->server->clustered, strstr(text, "_mode:cluster") != NULL,
                               memory_order_relaxed);
     } else {
         *flaws |= REDIS_NAMELESS;

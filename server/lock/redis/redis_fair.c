@@ -25,27 +25,32 @@
 
 #include <stdio.h>
 
-enum { KEY_MAX = LOCK_NAME_MAX + 1, GRACE_MS = 50 };
+enum { GRACE_MS = 50 };
 
 struct names {
-    char lock[KEY_MAX];
-    char queue[KEY_MAX];
-    char next[KEY_MAX];
-    char tickets[KEY_MAX];
-    char wake_prefix[KEY_MAX];
+    char queue[REDIS_LOCK_NAME_SIZE];
+    char next[REDIS_LOCK_NAME_SIZE];
+    char tickets[REDIS_LOCK_NAME_SIZE];
+    char wake_prefix[REDIS_LOCK_NAME_SIZE];
 };
 
-static void name_keys(const struct settings *settings, const struct lease *lease,
+static void name_key(const struct lock_client *client, const struct lease *lease, const char *kind,
+                     char out[REDIS_LOCK_NAME_SIZE])
+{
+    if (!redis_lock_name_beside(client, lease, kind, out))
+        snprintf(out, REDIS_LOCK_NAME_SIZE, "%s:%s:%lld", client->settings->system_name, kind,
+                 (long long)lease->key);
+}
+
+static void name_keys(const struct lock_client *client, const struct lease *lease,
                       struct names *names)
 {
-    const char *system = settings->system_name;
-    long long id = (long long)lease->key;
-
-    snprintf(names->lock, KEY_MAX, "%s", lease->name);
-    snprintf(names->queue, KEY_MAX, "%s:lock-queue:%lld", system, id);
-    snprintf(names->next, KEY_MAX, "%s:lock-next:%lld", system, id);
-    snprintf(names->tickets, KEY_MAX, "%s:lock-tickets:%lld", system, id);
-    snprintf(names->wake_prefix, KEY_MAX, "%s:lock-wake:", system);
+    name_key(client, lease, "lock-queue", names->queue);
+    name_key(client, lease, "lock-next", names->next);
+    name_key(client, lease, "lock-tickets", names->tickets);
+    if (!redis_lock_name_beside(client, lease, "lock-wake", names->wake_prefix))
+        snprintf(names->wake_prefix, sizeof names->wake_prefix,
+                 "%s:lock-wake:", client->settings->system_name);
 }
 
 /* Asks once. *wait_ms is 0 when the lease is ours. */
@@ -58,7 +63,7 @@ static enum redis_status ask(struct lock_client *client, const struct names *nam
     redis_lock_ttl(client, ttl);
     enum redis_status status =
         redis_script(client->redis, LUA_LOCK_ACQUIRE, 4, 7,
-                     (const char *const[]){names->lock, names->queue, names->next, names->tickets,
+                     (const char *const[]){lease->name, names->queue, names->next, names->tickets,
                                            lease->token, ttl, queue_up ? "1" : "0"},
                      asked_us + REDIS_LOCK_TIMEOUT_US, wait_ms);
     atomic_store(&lease->valid_until_us,
@@ -73,7 +78,7 @@ static enum redis_status give_back(struct lock_client *client, const struct name
 
     snprintf(grace, sizeof grace, "%d", GRACE_MS);
     return redis_script(client->redis, LUA_LOCK_RELEASE, 4, 7,
-                        (const char *const[]){names->lock, names->queue, names->next,
+                        (const char *const[]){lease->name, names->queue, names->next,
                                               names->tickets, lease->token, grace,
                                               names->wake_prefix},
                         until_us, owned);
@@ -97,11 +102,11 @@ static enum lock_result fair_acquire(struct lock_client *client, int64_t key, bo
                                      int64_t until_us, struct lease *lease)
 {
     struct names names;
-    char wake[KEY_MAX + RANDOM_TOKEN_LENGTH];
+    char wake[REDIS_LOCK_NAME_SIZE + RANDOM_TOKEN_LENGTH];
 
     lease_begin(client, &lock_redis_fair, key, lease);
     lease->renewal = LUA_LOCK_RENEW;
-    name_keys(client->settings, lease, &names);
+    name_keys(client, lease, &names);
     snprintf(wake, sizeof wake, "%s%s", names.wake_prefix, lease->token);
 
     for (;;) {
@@ -134,7 +139,7 @@ static enum lock_release fair_release(struct lock_client *client, struct lease *
     int64_t owned = 0;
 
     renewer_forget(client->renewer, lease);
-    name_keys(client->settings, lease, &names);
+    name_keys(client, lease, &names);
     if (!redis_connect(client->redis, until_us) ||
         give_back(client, &names, lease, until_us, &owned) != REDIS_OK)
         return LOCK_RELEASE_UNKNOWN;

@@ -13,6 +13,16 @@ void redis_lock_ttl(const struct lock_client *client, char out[REDIS_LOCK_TTL_SI
     snprintf(out, REDIS_LOCK_TTL_SIZE, "%lld", (long long)client->settings->lock_ttl_ms);
 }
 
+bool redis_lock_name_beside(const struct lock_client *client, const struct lease *lease,
+                            const char *kind, char out[REDIS_LOCK_NAME_SIZE])
+{
+    if (!redis_is_cluster(client->redis))
+        return false;
+    snprintf(out, REDIS_LOCK_NAME_SIZE, "%s:%s:{%s}", client->settings->system_name, kind,
+             lease->name);
+    return true;
+}
+
 int64_t redis_lock_wall_ms(void)
 {
     return clock_wall_us() / CLOCK_US_PER_MS + FAILPOINT_SKEW_MS("clock.wall");

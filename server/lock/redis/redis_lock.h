@@ -9,8 +9,15 @@
 
 /* How long one call to Redis may take when nothing else bounds it. */
 enum { REDIS_LOCK_TIMEOUT_US = 1000000, REDIS_LOCK_TTL_SIZE = 24 };
+/* Of a name beside a lock's own, which may hold that one. */
+enum { REDIS_LOCK_NAME_SIZE = 2 * LOCK_NAME_MAX };
 
 void redis_lock_ttl(const struct lock_client *client, char out[REDIS_LOCK_TTL_SIZE]);
+
+/* In a cluster, a name SYSTEM:KIND:{LOCK} that is in the slot of the lock's own key, whatever is
+ * put behind it; and false elsewhere, where names have stood without a slot since before. */
+bool redis_lock_name_beside(const struct lock_client *client, const struct lease *lease,
+                            const char *kind, char out[REDIS_LOCK_NAME_SIZE]);
 
 /* For the locks that trust the wall clock; a test can set it wrong. */
 int64_t redis_lock_wall_ms(void);

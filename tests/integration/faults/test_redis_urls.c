@@ -1,6 +1,6 @@
 /*
  * Redis as teams have it: behind a password, with users whose rights end somewhere, over IPv6 and
- * TLS, behind Sentinels that fail over in mid-sale, and as a cluster, which is told and not used.
+ * TLS, behind Sentinels that fail over in mid-sale, and as a cluster.
  *
  * No message repeats a password.
  */
@@ -283,33 +283,78 @@ TEST(what_sentinels_name_must_be_a_primary)
     server_stop(server);
 }
 
-/* Three nodes, each with a third of the slots. */
-TEST(a_cluster_is_told_and_not_used)
+/* Three nodes, each with a third of the slots, and a user whose rights are those that
+ * docs/OPERATIONS.md says are enough. */
+static void start_cluster(const char *rights, const char *first, char url[URL_SIZE])
 {
-    static const char *const slots[] = {"0 5460", "5461 10922", "10923 16383"};
+    const char *const slots[] = {first, "5461 10922", "10923 16383"};
     struct redis_own *nodes[3];
-    char url[URL_SIZE];
 
     for (int i = 0; i < 3; i++) {
         char command[64];
-        nodes[i] = redis_own_start((const char *const[]){"--cluster-enabled", "yes", NULL});
+        nodes[i] = redis_own_start((const char *const[]){"--cluster-enabled", "yes",
+                                                         "--cluster-require-full-coverage", "no",
+                                                         "--requirepass", "closed", NULL});
         snprintf(command, sizeof command, "CLUSTER ADDSLOTSRANGE %s", slots[i]);
-        redis_own_tell(nodes[i], NULL, command);
+        redis_own_tell(nodes[i], "closed", command);
+        redis_own_tell(nodes[i], "closed", "ACL SETUSER shop on >open %s", "~seckill:*");
+        redis_own_tell(nodes[i], "closed", rights);
         if (i > 0)
-            redis_own_tell(nodes[i], NULL, "CLUSTER MEET 127.0.0.1 %d", redis_own_port(nodes[0]));
+            redis_own_tell(nodes[i], "closed", "CLUSTER MEET 127.0.0.1 %d",
+                           redis_own_port(nodes[0]));
     }
-    url_of(nodes[0], "redis://127.0.0.1", "", url);
+    for (int i = 0; i < 3; i++)
+        T_UNTIL(strstr(redis_own_tell(nodes[i], "closed", "CLUSTER INFO"), "cluster_state:ok"));
+    url_of(nodes[0], "redis://shop:open@127.0.0.1", "", url);
+}
+
+#define RIGHTS                                                                                     \
+    "ACL SETUSER shop &seckill:* +@read +@write +@scripting +@pubsub +@connection +info +role "    \
+    "+config|get +time"
+
+/* By the locks; the stock has to be in one place. */
+TEST(a_cluster_has_the_locks)
+{
+    char url[URL_SIZE];
+
+    start_cluster(RIGHTS " +cluster|slots", "0 5460", url);
     struct server *server = server_start("--redis", url, "--stock-redis", NULL, NULL);
-    shop_put(server, ++product, 1, NULL);
-    for (int i = 0; i < STRATEGIES; i++) {
-        struct buy buy = {.strategy = strategies[i], .product = product, .user = 1};
-        struct http_reply reply = shop_send(server, &buy);
-        assert_int_equal(reply.status, 503);
-        if (!strstr(reply.body, "strategy_unavailable") || !strstr(reply.body, "cluster"))
-            fail_msg("%s: %s", strategies[i], reply.body);
-        http_reply_fini(&reply);
-    }
-    expect_sale(server, "conditional");
+    wait_detail(server, "redis", "");
+    for (int i = 0; i < STRATEGIES - 1; i++)
+        for (int k = 0; k < 3; k++) /* on more than one node, as a rule */
+            expect_sale(server, strategies[i]);
+    server_wait_ready(server, 200, "\"name\": \"redis\", \"up\": true");
+    struct buy buy = {.strategy = "redis-stock", .product = product, .user = 7};
+    struct http_reply reply = shop_send(server, &buy);
+    assert_int_equal(reply.status, 503);
+    if (!strstr(reply.body, "strategy_unavailable") || !strstr(reply.body, "--stock-redis"))
+        fail_msg("%s", reply.body);
+    http_reply_fini(&reply);
+    server_stop(server);
+
+    server = server_start("--redis", url, "--stock-redis", stack_stock_redis());
+    for (int i = 0; i < STRATEGIES; i++)
+        expect_sale(server, strategies[i]);
+    server_stop(server);
+}
+
+TEST(a_right_that_a_cluster_needs_is_named)
+{
+    char url[URL_SIZE];
+
+    start_cluster(RIGHTS, "0 5460", url);
+    struct server *server = server_start("--redis", url, "--stock-redis", NULL, NULL);
+    wait_detail(server, "redis", "NOPERM");
+    server_stop(server);
+}
+
+TEST(slots_that_nobody_has_are_told)
+{
+    char url[URL_SIZE];
+
+    start_cluster(RIGHTS " +cluster|slots", "0 5000", url);
+    struct server *server = server_start("--redis", url, "--stock-redis", NULL, NULL);
+    wait_detail(server, "redis", "460 of the cluster's 16384 slots");
     server_stop(server);
 }
 
@@ -337,7 +382,7 @@ static void lead(const char *link, const char *path)
     assert_int_equal(symlink(path, link), 0);
 }
 
-/* An address comes to lead to a node of a cluster, and back again. */
+/* A socket, which leads to one node alone, comes to lead to a node of a cluster, and back again. */
 TEST(what_stands_in_a_clusters_place_is_used)
 {
     struct buy buys[] = {{.strategy = "redis-token", .user = 1},

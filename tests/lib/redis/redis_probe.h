@@ -1,4 +1,5 @@
-/* Looks into, and meddles with, the locks' Redis. Not getting an answer ends the test. */
+/* Looks into, and meddles with, the locks' Redis, at one or in a cluster (FLUSHALL and CONFIG: all
+ * of it). Not getting an answer ends the test. */
 #ifndef SECKILL_TESTS_LIB_REDIS_PROBE_H
 #define SECKILL_TESTS_LIB_REDIS_PROBE_H
 
