@@ -29,7 +29,7 @@ static const char keys_sql[] =
     " WHERE p.id BETWEEN $1 AND $2 AND $3 <> '' AND o.status <> 3 AND o.idempotency_key <> ''"
     " ORDER BY o.user_id, o.idempotency_key COLLATE \"C\", o.id";
 
-/* What was found so far of one kind. */
+/* The findings of one kind so far. */
 struct kind {
     FILE *to;
     int64_t count;

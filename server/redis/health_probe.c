@@ -5,7 +5,8 @@
  * hang at a server that the address no longer leads to, and runs a script that tries what the
  * strategies need (lua/lock/probe.lua). What no script may do, SUBSCRIBE, it tries at last.
  */
-#include "redis/cluster/cluster.h"
+#include "redis/cluster/map.h"
+#include "redis/redis_internal.h"
 
 #include "base/log.h"
 
@@ -71,7 +72,7 @@ void redis_probe_health(struct redis *redis, const char *flag, const struct redi
     if (!redis_is_routed(redis))
         redis_probe_needs(redis, needs, until_us);
     if (redis_is_routed(redis))
-        redis_cluster_probe(redis, needs, until_us);
+        redis->server->routing->probe(redis, needs, until_us);
     redis_server_why(server, why);
     if (strcmp(why, server->told) == 0)
         return;

@@ -6,7 +6,7 @@
  * slot moves, that node ends the subscription: it is made again at the next one, and taken for a
  * message, since one may have been missed in between.
  */
-#include "redis/cluster/cluster.h"
+#include "redis/redis_internal.h"
 
 #include "base/clock.h"
 
@@ -52,7 +52,7 @@ enum redis_status redis_subscribe(struct redis *redis, const char *channel, int6
 /* The session that has subscribed; NULL: none. */
 static struct redis *listener_of(const struct redis *redis)
 {
-    const struct redis *ear = redis_is_routed(redis) ? redis_cluster_ear(redis) : redis;
+    const struct redis *ear = redis_is_routed(redis) ? redis->server->routing->ear(redis) : redis;
 
     return ear ? ear->listener : NULL;
 }
@@ -78,7 +78,7 @@ enum redis_status redis_hear(struct redis *redis, int64_t until_us, bool *heard)
     enum redis_status status = redis_read(listener, until_us, &reply);
     *heard = is_kind(reply, "message");
     if (is_kind(reply, "unsubscribe") && redis_is_routed(redis)) {
-        status = redis_subscribe(redis, redis_cluster_channel(redis), until_us);
+        status = redis_subscribe(redis, redis->server->routing->channel(redis), until_us);
         *heard = status == REDIS_OK;
     } else if (status != REDIS_OK) {
         redis->error = listener->error;

@@ -5,7 +5,8 @@
  * bounds a call however many reads and writes it takes: the context is non-blocking, and poll(2)
  * waits. hiredis 0.14 and 1.x behave alike in what is used here.
  */
-#include "redis/cluster/cluster.h"
+#include "redis/cluster/map.h"
+#include "redis/redis_internal.h"
 
 #include "base/clock.h"
 #include "base/failpoint.h"
@@ -34,7 +35,8 @@ void redis_close(struct redis *redis)
     if (redis->context)
         redisFree(redis->context);
     redis->context = NULL;
-    redis_cluster_close(redis);
+    if (redis->route)
+        redis->server->routing->close(redis);
 }
 
 void redis_destroy(struct redis *redis)
@@ -43,7 +45,8 @@ void redis_destroy(struct redis *redis)
         return;
     redis_close(redis);
     redis_destroy(redis->listener);
-    redis_cluster_forget(redis);
+    if (redis->route)
+        redis->server->routing->forget(redis);
     free(redis);
 }
 
@@ -221,7 +224,7 @@ enum redis_status redis_run(struct redis *redis, const struct redis_request *req
             freeReplyObject(*reply);
         redis_close(redis);
     }
-    return redis_cluster_run(redis, request, reply);
+    return redis->server->routing->run(redis, request, reply);
 }
 
 static enum redis_status send_command(struct redis *redis, const struct redis_request *request,

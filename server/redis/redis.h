@@ -83,8 +83,8 @@ bool redis_server_allows_cluster(const struct redis_server *server);
  * and notes all of it there: at each probe, since an address may come to lead to another server.
  * False: there was no answer. */
 bool redis_survey(struct redis *redis, int64_t until_us);
-/* What is acknowledged to somebody is to be in the append-only files of the server and of so many
- * of its replicas; 0 at first: nobody asks. Set before there is a session. */
+/* Acknowledged writes are to be in the append-only files of the server and of so many of its
+ * replicas; 0 at first: nobody asks. Set before there is a session. */
 void redis_server_want_replicas(struct redis_server *server, int replicas);
 int redis_server_replicas(const struct redis_server *server);
 /* NULL, or why that cannot be had of this server: a text. Any thread, no I/O. */

@@ -20,13 +20,31 @@ struct redis_tls;
 struct redis_cluster;
 struct redis_route;
 
+struct redis_needs;
+struct redis_request;
+
+/* A session with a cluster, as the other files here use it; cluster/ fills it in. */
+struct redis_routing {
+    void (*destroy)(struct redis_cluster *cluster);
+    bool (*connect)(struct redis *redis, int64_t until_us);
+    void (*close)(struct redis *redis);
+    void (*forget)(struct redis *redis); /* before the session is freed */
+    enum redis_status (*run)(struct redis *redis, const struct redis_request *request,
+                             redisReply **reply);
+    /* The session that subscribed last, and to what. */
+    struct redis *(*ear)(const struct redis *redis);
+    const char *(*channel)(const struct redis *redis);
+    void (*probe)(struct redis *redis, const struct redis_needs *needs, int64_t until_us);
+};
+
 struct redis_server {
     struct redis_url url;
     struct redis_tls *tls;     /* owned; NULL without TLS; a node's is its cluster's */
     struct resolver *resolver; /* owned, or the cluster's */
     const struct redis_server
         *of; /* borrowed; of a cluster's node: the server that it is a part of */
-    struct redis_cluster *cluster; /* owned; NULL: where it is one, it cannot be used */
+    struct redis_cluster *cluster;       /* owned; NULL: where it is one, it cannot be used */
+    const struct redis_routing *routing; /* of the cluster */
     _Atomic int64_t closed_until_us;
     _Atomic int64_t stale_us; /* sessions opened until then are opened anew */
     atomic_int version;

@@ -2,7 +2,7 @@
  * A session with Redis is opened: dialled, greeted, found alive, or left alone for a while after a
  * failure, so that a Redis that is gone does not cost every order a connect.
  */
-#include "redis/cluster/cluster.h"
+#include "redis/redis_internal.h"
 
 #include "base/clock.h"
 #include "base/random/random.h"
@@ -117,7 +117,7 @@ bool redis_connect(struct redis *redis, int64_t until_us)
         return error_set(&redis->error, ERROR_UNAVAILABLE, "Redis: %s", why);
     }
     if (redis_is_routed(redis))
-        return redis_cluster_connect(redis, until_us);
+        return redis->server->routing->connect(redis, until_us);
     if (redis->context && !redis_is_stale(redis) && idle_session_lives(redis))
         return true;
     redis_close(redis);

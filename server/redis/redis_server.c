@@ -5,7 +5,7 @@
  * session learns it and read by any thread without I/O; whether it serves is in health.c. A URL
  * that cannot be read is the one error.
  */
-#include "redis/cluster/cluster.h"
+#include "redis/redis_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,8 @@ void redis_server_destroy(struct redis_server *server)
     if (!server)
         return;
     pthread_mutex_destroy(&server->state.mutex);
-    redis_cluster_destroy(server->cluster);
+    if (server->cluster)
+        server->routing->destroy(server->cluster);
     if (!server->of) {
         resolver_destroy(server->resolver);
         redis_tls_destroy(server->tls);
@@ -67,14 +68,6 @@ struct redis_server *redis_server_create_node(const struct redis_server *of,
     atomic_store(&server->clustered, true);
     snprintf(server->state.why, sizeof server->state.why, "not asked yet");
     return server;
-}
-
-bool redis_server_allow_cluster(struct redis_server *server)
-{
-    if (server->url.is_unix || server->url.primary[0])
-        return true;
-    server->cluster = redis_cluster_create(server);
-    return server->cluster;
 }
 
 bool redis_server_allows_cluster(const struct redis_server *server)

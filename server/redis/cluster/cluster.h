@@ -22,6 +22,7 @@
 #define SECKILL_REDIS_CLUSTER_CLUSTER_H
 
 #include "redis/cluster/map.h"
+#include "redis/redis_internal.h"
 
 /* In nodes.c: what all threads share. */
 struct redis_cluster *redis_cluster_create(const struct redis_server *head); /* borrowed: head */
@@ -68,20 +69,20 @@ void redis_cluster_list(struct redis_cluster *cluster, struct redis_primaries *o
 
 /* In route.c: a thread's. */
 bool redis_cluster_prepare(struct redis *redis); /* false: out of memory */
+/* The rows of struct redis_routing. */
 bool redis_cluster_connect(struct redis *redis, int64_t until_us);
 void redis_cluster_close(struct redis *redis);
-void redis_cluster_forget(struct redis *redis); /* before the session is freed */
+void redis_cluster_forget(struct redis *redis);
 enum redis_status redis_cluster_run(struct redis *redis, const struct redis_request *request,
                                     redisReply **reply);
+struct redis *redis_cluster_ear(const struct redis *redis);
+const char *redis_cluster_channel(const struct redis *redis);
 /* Reads the map, whatever is known. False with the session's error. */
 bool redis_cluster_read(struct redis *redis, int64_t until_us);
 /* The session with the seed, and with a primary; NULL: out of memory, or it is in the map no more.
  */
 struct redis *redis_cluster_seed_session(struct redis *redis);
 struct redis *redis_cluster_primary(struct redis *redis, int number);
-/* The session that subscribed last, and to what. */
-struct redis *redis_cluster_ear(const struct redis *redis);
-const char *redis_cluster_channel(const struct redis *redis);
 
 /* In probe.c. Health of the whole: every slot has a primary, and each serves what is needed. */
 void redis_cluster_probe(struct redis *redis, const struct redis_needs *needs, int64_t until_us);

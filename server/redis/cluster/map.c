@@ -1,5 +1,7 @@
 #include "redis/cluster/map.h"
 
+#include <hiredis/hiredis.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,10 +12,12 @@
 #define SECKILL_REDIS_CLUSTER_MAP_H
 
 #include "redis/cluster/slot.h"
-#include "redis/redis_internal.h"
+#include "redis/redis_url.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct redisReply; /* hiredis's */
 
 enum { REDIS_PRIMARIES_MAX = 256 };
 
@@ -27,7 +29,7 @@ struct redis_map {
 
 /* Reads the reply to CLUSTER SLOTS of the node at `asked`. False: it is none, or has more primaries
  * than fit. */
-bool redis_map_read(const redisReply *reply, const char *asked, struct redis_map *map,
+bool redis_map_read(const struct redisReply *reply, const char *asked, struct redis_map *map,
                     struct error *error);
 
 enum redis_direction {

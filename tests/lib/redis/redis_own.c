@@ -42,7 +42,8 @@ static void run(const struct redis_own *redis, const char *const arguments[])
     int fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0 || chdir(redis->folder) != 0)
         _exit(126);
-    const char *program = getenv("SECKILL_TEST_REDIS_SERVER"); /* of the stack: tests/with-stack.sh */
+    const char *program =
+        getenv("SECKILL_TEST_REDIS_SERVER"); /* of the stack: tests/with-stack.sh */
     execvp(program ? program : "redis-server", argv);
     _exit(127);
 }

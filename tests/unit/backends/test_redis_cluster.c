@@ -3,6 +3,8 @@
 
 #include "redis/cluster/map.h"
 
+#include <hiredis/hiredis.h>
+
 #include <stdlib.h>
 #include <string.h>
 

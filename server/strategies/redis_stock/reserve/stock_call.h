@@ -11,6 +11,8 @@
 #include "strategies/redis_stock/writer/stock_stream.h"
 #include "strategy/session.h"
 
+enum { RESERVE_MAX = 500 }; /* orders of a call */
+
 struct stock_call {
     char prefix[STOCK_KEY_MAX];
     char mirror[STOCK_KEY_MAX];

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "sale/purchase.h"
-#include "strategies/redis_stock/reserve/stock_reserve.h"
+#include "strategies/redis_stock/reserve/stock_call.h"
 #include "strategy/parking.h"
 
 #include <string.h>

@@ -9,9 +9,8 @@
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_RESERVE_H
 
 #include "strategies/redis_stock/mirror/stock_mirror.h"
+#include "strategies/redis_stock/reserve/stock_call.h"
 #include "strategy/session.h"
-
-enum { RESERVE_MAX = 500 };
 
 /* Sets the outcome of each of the orders, at most RESERVE_MAX. */
 void stock_reserve(struct session *session, struct order **orders, int count);
