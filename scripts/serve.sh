@@ -3,26 +3,29 @@
 # Installs what is missing and builds first. Ctrl-C stops the server, once every accepted order is answered, and the
 # databases.
 #
-#   serve.sh [--port N] [--instances N] [FLAG OF seckill-server]...
+#   serve.sh [--port N] [--instances N] [--cells N] [FLAG OF seckill-server]...
 #
 # With --instances: that many servers on one database, behind HAProxy (docker/haproxy.cfg, with these addresses). What
-# is right in one process alone, local-lock, is then seen to fail.
+# is right in one process alone, local-lock, is then seen to fail. With --cells: that many PostgreSQL and Redis, each with
+# its instances (ops/haproxy/cells.cfg, docs/OPERATIONS.md).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-port=8080 instances=1
+port=8080 instances=1 cells=1
 while :; do
   case ${1:-} in
-    --port=* | --instances=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" && continue ;;
+    --port=* | --instances=* | --cells=*) set -- "${1%%=*}" "${1#*=}" "${@:2}" && continue ;;
     --port) port=${2:-} ;;
     --instances) instances=${2:-} ;;
+    --cells) cells=${2:-} ;;
     *) break ;;
   esac
   shift 2 || die "$1 takes a number"
 done
 [[ $port =~ ^[0-9]{1,5}$ ]] || die "--port takes a number, not '$port'"
 [[ $instances =~ ^[1-9]$ ]] || die "--instances takes 1 to 9"
-[ "$instances" = 1 ] || [ "$port" != 0 ] || die "--instances wants a --port of its own"
+[[ $cells =~ ^[1-9]$ ]] || die "--cells takes 1 to 9"
+[ "$instances$cells" = 11 ] || [ "$port" != 0 ] || die "--instances and --cells want a --port of their own"
 
 # So that the page's race can stop a holder past its lease, which is short for that; other times are the reader's own.
 case " $*" in
@@ -32,7 +35,7 @@ esac
 
 server=$root/build/release/server/seckill-server
 run=$root/.stack/serve
-servers=() proxy='' generated=''
+servers=() urls=() proxy='' generated=''
 
 # The address is what a server says on its first line: another port, where a flag says so.
 start_server() { # NUMBER LISTEN FLAG...
@@ -50,15 +53,35 @@ start_server() { # NUMBER LISTEN FLAG...
   url=${line#listening on }
 }
 
-# docker/haproxy.cfg without what is Docker's, and without a line for every order.
-start_proxy() { # URL...
-  local number=0 tries
+# The project's own configuration without what is Docker's, its servers, and a line for every order.
+write_proxy() { # FILE
   sed -e "s/^  bind :8000/  bind 127.0.0.1:$port/" -e '/^resolvers /,/^$/d' -e '/^frontend alive/,/^$/d' \
-    -e 's/ resolvers docker.*//' -e '/^  server /d' -e '/^  log /d' -e '/httplog/d' "$root/docker/haproxy.cfg" >"$run/haproxy.cfg"
-  for url in "$@"; do
+    -e 's/ resolvers .*//' -e '/^  server /d' -e '/^  log /d' -e '/httplog/d' "$1"
+}
+
+write_servers() { # CELL
+  local number=0
+  for url in ${urls[$1]}; do
     number=$((number + 1))
-    echo "  server server-$number ${url#http://}" >>"$run/haproxy.cfg"
+    echo "  server server-$number ${url#http://}"
   done
+}
+
+# Slots are dealt to the cells in turn; a backend a cell.
+write_cells() {
+  local cell slot
+  cp "$root/ops/haproxy/products.map" "$run"
+  for slot in {0..15}; do printf '%d %02x\n' "$slot" $((slot % cells + 1)); done >"$run/slots.map"
+  write_proxy "$root/ops/haproxy/cells.cfg" | sed -e '/^# An instance gets calls/,/^# A number that no/d'
+  for ((cell = 1; cell <= cells; cell++)); do
+    printf 'backend cell-%02x\n  %s\n  %s\n' "$cell" 'http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host seckill' \
+      "http-check expect string '\"ready\": true, \"cell\": \"$cell/'"
+    write_servers $cell
+  done
+}
+
+start_proxy() {
+  local tries
   # In a session of its own: a Ctrl-C is not for it, orders may be under way through it.
   PATH=$PATH:/usr/sbin setsid haproxy -db -q -f "$run/haproxy.cfg" &
   proxy=$!
@@ -78,13 +101,22 @@ make_token() {
   export SECKILL_ADMIN_TOKEN=$generated
 }
 
-start_instances() { # FLAG...
-  local number urls=()
+start_instances() { # CELL FLAG...
+  local number
   for ((number = 1; number <= instances; number++)); do
-    start_server $number 127.0.0.1:0 "$@"
-    urls+=("$url")
+    start_server "$1-$number" 127.0.0.1:0 "${@:2}"
+    urls[$1]+=" $url"
   done
-  start_proxy "${urls[@]}"
+}
+
+start_cells() { # FLAG...
+  local cell settings
+  for ((cell = 1; cell <= cells; cell++)); do
+    [ $cell = 1 ] || "$stack" --dir "$root/.stack/cells/$cell" up 8>&-
+    settings=$("$stack" --dir "$root/.stack/cells/$cell" env)
+    eval "$settings"
+    start_instances $cell --cell "$cell/$cells" "$@"
+  done
 }
 
 put_product() { # the answer of curl goes with it when it fails
@@ -129,22 +161,30 @@ end() {
   [ -z "$proxy" ] || kill -s TERM "$proxy" 2>/dev/null || true
   [ ${#servers[@]} -eq 0 ] || { stop_servers; wait_servers || true; }
   leave_stack
+  for ((cell = 2; cell <= cells; cell++)); do "$stack" --dir "$root/.stack/cells/$cell" down; done
 }
 
 packages=("${build_packages[@]}" "${run_packages[@]}")
-[ "$instances" = 1 ] || packages+=(haproxy:haproxy)
+[ "$instances$cells" = 11 ] || packages+=(haproxy:haproxy)
 install_packages "${packages[@]}"
 build release seckill-server
 "$server" --print-schema "$@" >/dev/null # a mistyped flag or strategy ends it before anything is started
 trap stop_servers INT TERM HUP
-use_stack "$root/.stack"
+if [ "$cells" = 1 ]; then use_stack "$root/.stack"; else use_stack "$root/.stack/cells/1"; fi
 trap end EXIT
 mkdir -p "$run"
-if [ "$instances" = 1 ]; then
+if [ "$instances$cells" = 11 ]; then
   start_server 1 "127.0.0.1:$port" "$@"
+elif [ "$cells" = 1 ]; then
+  make_token
+  start_instances 1 "$@"
+  { write_proxy "$root/docker/haproxy.cfg" && write_servers 1; } >"$run/haproxy.cfg"   # the last section is theirs
+  start_proxy
 else
   make_token
-  start_instances "$@"
+  start_cells "$@"
+  write_cells >"$run/haproxy.cfg"
+  start_proxy
 fi
 offer="product 1 has 100 to sell"
 if curl -s --fail -o /dev/null --max-time 10 "$url/products/1"; then
@@ -166,6 +206,8 @@ or open the page, race two strategies in it, and stop the holder of a lock:
 
   $url/${generated:+#token=$generated}
 
-$([ "$instances" = 1 ] || echo "$instances servers share the database: race local-lock. ")Ctrl-C stops all of it.
+$([ "$instances" = 1 ] || echo "$instances servers share the database: race local-lock. "
+[ "$cells" = 1 ] || echo "A cell's page and lists are below $url/cells/01/ and so on, its database: scripts/stack.sh --dir .stack/cells/1 env. "
+)Ctrl-C stops all of it.
 END
 wait_servers

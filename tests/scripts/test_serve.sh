@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # test_serve.sh SERVER: scripts/serve.sh in a folder of its own, with a server that is built already: one alone, and
-# three behind HAProxy, where local-lock oversells and admin calls need the token that it has made. A signal stops all.
+# three behind HAProxy, where local-lock oversells and admin calls need the token that it has made, and two cells of one
+# database each, of which one goes on selling while the other's is killed. A signal stops all.
 # And the README's curl and wrk, and what serve.sh itself says, as they are typed.
 set -euo pipefail
 
@@ -18,9 +19,10 @@ finish() {
 }
 trap finish EXIT
 
-mkdir -p "$work/bin" "$work/build/release/server" "$work/docker"
+mkdir -p "$work/bin" "$work/build/release/server" "$work/docker" "$work/ops"
 cp -r "$checkout/scripts" "$work"
 cp "$checkout/docker/haproxy.cfg" "$work/docker"
+cp -r "$checkout/ops/haproxy" "$work/ops"
 ln -s "$1" "$work/build/release/server/seckill-server"
 printf '#!/bin/sh\n' >"$work/bin/cmake" # there is nothing to build
 chmod +x "$work/bin/cmake"
@@ -121,5 +123,24 @@ oversells() { # a race: false when nobody has lost it, as where the machine hard
 }
 for _ in $(seq 20); do ! oversells || break; done
 ! grep -q '"oversold": 0' "$work/answer" || fail "local-lock has kept it: $(cat "$work/answer")"
+stop
+
+serve --port "$port" --cells 2
+auth="Authorization: Bearer ${page#*#token=}" sold=()
+for product in 1 2 3 4 5 6 7 8; do
+  [ $product = 1 ] || expect 201 PUT /products/$product -H "$auth" -d '{"stock": 10}'
+  expect 201 POST '/orders?strategy=conditional' -d "{\"product_id\": $product, \"user_id\": 1}"
+  id=$(sed -n 's/.*"id": "\([^"]*\)".*/\1/p' "$work/answer")
+  expect 200 GET "/orders/$id"
+  sold[10#${id:24:2}]=$product
+done
+[ "${!sold[*]}" = '1 2' ] || fail "products are in the cells ${!sold[*]}"
+for cell in 1 2; do
+  expect 200 GET /cells/0$cell/readyz
+  grep -q "\"cell\": \"$cell/2\"" "$work/answer" || fail "cell $cell: $(cat "$work/answer")"
+done
+"$work/scripts/stack.sh" --dir "$work/.stack/cells/2" signal postgres KILL
+expect 201 POST '/orders?strategy=conditional' -d "{\"product_id\": ${sold[1]}, \"user_id\": 2}"
+expect 503 POST '/orders?strategy=conditional' -d "{\"product_id\": ${sold[2]}, \"user_id\": 2}"
 stop
 [ -z "$(pgrep -f "$work/" || true)" ] || fail "left running: $(pgrep -af "$work/")"
