@@ -137,7 +137,7 @@ static int hold(struct redis_cluster *cluster, int number, struct redis *const h
 
 static bool install(struct redis_cluster *cluster, const struct redis_map *map)
 {
-    int numbers[REDIS_PRIMARIES_MAX];
+    int numbers[REDIS_PRIMARIES_MAX] = {0};
 
     memset(cluster->shared.mapped, 0, sizeof cluster->shared.mapped);
     /* Those that are there first, or a new one could take their number. */

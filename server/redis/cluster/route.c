@@ -48,10 +48,9 @@ static struct redis *session_with(struct redis *redis, int number)
 {
     struct redis **at = number < 0 ? &redis->route->seed : &redis->route->nodes[number];
 
-    if (*at)
-        return *at;
-    *at = redis_create(number < 0 ? redis_cluster_seed(cluster_of(redis))
-                                  : redis_cluster_node(cluster_of(redis), number));
+    if (!*at)
+        *at = redis_create(number < 0 ? redis_cluster_seed(cluster_of(redis))
+                                      : redis_cluster_node(cluster_of(redis), number));
     if (!*at) {
         error_set(&redis->error, ERROR_INTERNAL, "Redis: out of memory");
         if (number >= 0)

@@ -115,6 +115,7 @@ void cluster_primaries(int ports[CLUSTER_PRIMARIES])
 {
     int count = 0;
 
+    memset(ports, 0, CLUSTER_PRIMARIES * sizeof *ports);
     for (int slot = 0; slot < 16384 && count < CLUSTER_PRIMARIES; slot += 100) {
         int owner = cluster_owner(slot);
         bool known = false;
