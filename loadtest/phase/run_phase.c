@@ -173,13 +173,14 @@ static void take_rate(struct loading *loading, int64_t answers, int64_t now_ms)
     loading->looked_answers = answers;
 }
 
-static int64_t sold_since(const struct fleet *fleet, const struct scrape *before,
-                          const struct scrape *now)
+static struct counts counts_since(const struct fleet *fleet, const struct scrape *before,
+                                  const struct scrape *now)
 {
-    int64_t sum = 0;
-    for (size_t i = 0; i < fleet->count; i++)
-        sum += now[i].counts.committed + now[i].counts.accepted - before[i].counts.committed -
-               before[i].counts.accepted;
+    struct counts sum = {0};
+    for (size_t i = 0; i < fleet->count; i++) {
+        struct counts one = counts_minus(&now[i].counts, &before[i].counts);
+        counts_add(&sum, &one);
+    }
     return sum;
 }
 
@@ -200,7 +201,8 @@ static void look(struct loading *loading, int64_t now_ms)
         if (!scrape_all(loading->fleet, loading->plan, scrapes, &ignored))
             return;
         total(loading->fleet, scrapes, &in_flight, &answered);
-        loading->sold = sold_since(loading->fleet, loading->before, scrapes);
+        struct counts since = counts_since(loading->fleet, loading->before, scrapes);
+        loading->sold = since.committed + since.accepted;
     }
     if (counts)
         count_connections(loading, scrapes);
@@ -311,15 +313,6 @@ bool phase_wait_settled(const struct fleet *fleet, int64_t first, int64_t last, 
     }
 }
 
-static int64_t sold_out_since(const struct fleet *fleet, const struct scrape *before,
-                              const struct scrape *now)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < fleet->count; i++)
-        sum += now[i].counts.sold_out - before[i].counts.sold_out;
-    return sum;
-}
-
 /* Short runs until nothing is left and as many were told so as there are connections. wrk has no
  * shorter run than a second. */
 static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *plan,
@@ -337,7 +330,7 @@ static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *
             !witness_look(fleet->witness, plan->first_product, last_product(plan), &state, error))
             return false;
         result->complete =
-            state.stock <= 0 && sold_out_since(fleet, before, now) >= plan->connections;
+            state.stock <= 0 && counts_since(fleet, before, now).sold_out >= plan->connections;
     }
     return true;
 }

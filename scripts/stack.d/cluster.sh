@@ -5,7 +5,7 @@
 # replaced by its replica; until then the others go on (cluster-require-full-coverage no). One that comes back, by
 # `start`, is a replica of the one that took its place.
 
-has_cluster() { command -v redis-server >/dev/null; }
+has_cluster() { :; }
 
 cluster_cli() { # NODE WORDS: by its socket
   timeout 5 redis-cli -s "$sockets/$1.sock" "${@:2}"

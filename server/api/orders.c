@@ -55,7 +55,6 @@ enum MHD_Result orders_answer_decided(struct request *request)
 
     if (status >= MHD_HTTP_BAD_REQUEST) {
         problem_from_order(&request->problem, order);
-        problem_elsewhere(&request->problem, request->http->services->settings, &request->order_id);
         if (order->outcome == ORDER_BACKEND_UNAVAILABLE)
             backends_report(request->http->services, blame, request);
         return reply_problem(request);

@@ -330,7 +330,6 @@ static void restocked(struct request *request)
 {
     if (order_outcome_row(request->order.outcome)->http_status != MHD_HTTP_OK) {
         problem_from_order(&request->problem, &request->order);
-        problem_elsewhere(&request->problem, request->http->services->settings, &request->order_id);
         request_refuse(request);
         return;
     }

@@ -130,7 +130,6 @@ bool request_call_done(struct request *request)
         return true;
     if (outcome != ORDER_STRATEGY_UNAVAILABLE) /* which has been told what is missing */
         problem_outcome(&request->problem, outcome);
-    problem_elsewhere(&request->problem, request->http->services->settings, &request->order_id);
     request_refuse(request);
     return false;
 }

@@ -66,8 +66,9 @@ enum MHD_Result reply_send(struct request *request, const struct reply *reply)
 static enum MHD_Result send_problem(struct request *request, bool close)
 {
     char body[PROBLEM_JSON_MAX];
-    size_t length = problem_render(&request->problem, body);
 
+    problem_elsewhere(&request->problem, request->http->services->settings, &request->order_id);
+    size_t length = problem_render(&request->problem, body);
     return reply_send(request, &(struct reply){.status = request->problem.status,
                                                .type = "application/problem+json",
                                                .body = body,

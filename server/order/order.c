@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct order_outcome_row rows[ORDER_OUTCOME_COUNT] = {
 #define X(id, name, status, code, meaning) [ORDER_##id] = {name, status, code, meaning},
@@ -25,6 +26,17 @@ const struct order_outcome_row *order_outcome_row(enum order_outcome outcome)
 {
     assert((unsigned)outcome < ORDER_OUTCOME_COUNT);
     return &rows[outcome];
+}
+
+enum order_outcome order_refusal_of(const char *reason)
+{
+    static const enum order_outcome refusals[] = {ORDER_SOLD_OUT, ORDER_LIMIT_REACHED,
+                                                  ORDER_SALE_NOT_OPEN};
+
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (strcmp(reason, rows[refusals[i]].name) == 0)
+            return refusals[i];
+    return ORDER_PENDING;
 }
 
 const char *order_kind_name(enum order_kind kind)

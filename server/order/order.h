@@ -79,6 +79,8 @@ struct order_outcome_row {
 };
 
 const struct order_outcome_row *order_outcome_row(enum order_outcome outcome);
+/* The refusal whose name is the reason of a failed row; PENDING: the reason is another one. */
+enum order_outcome order_refusal_of(const char *reason);
 
 /* What an Idempotency-Key is made of: visible ASCII. */
 static inline bool order_key_may_hold(char c)

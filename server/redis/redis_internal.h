@@ -20,7 +20,6 @@ struct redis_tls;
 struct redis_cluster;
 struct redis_route;
 
-struct redis_needs;
 struct redis_request;
 
 /* A session with a cluster, as the other files here use it; cluster/ fills it in. */
@@ -39,10 +38,9 @@ struct redis_routing {
 
 struct redis_server {
     struct redis_url url;
-    struct redis_tls *tls;     /* owned; NULL without TLS; a node's is its cluster's */
-    struct resolver *resolver; /* owned, or the cluster's */
-    const struct redis_server
-        *of; /* borrowed; of a cluster's node: the server that it is a part of */
+    struct redis_tls *tls;               /* owned; NULL without TLS; a node's is its cluster's */
+    struct resolver *resolver;           /* owned, or the cluster's */
+    const struct redis_server *of;       /* borrowed; the cluster, where this is one of its nodes */
     struct redis_cluster *cluster;       /* owned; NULL: where it is one, it cannot be used */
     const struct redis_routing *routing; /* of the cluster */
     _Atomic int64_t closed_until_us;

@@ -42,12 +42,10 @@ static bool begin(struct decision *decision)
 /* A failed row says why; the outcome has the same name. */
 static enum order_outcome outcome_of_reason(const char *reason)
 {
-    static const enum order_outcome refusals[] = {ORDER_SOLD_OUT, ORDER_LIMIT_REACHED,
-                                                  ORDER_SALE_NOT_OPEN};
+    enum order_outcome refusal = order_refusal_of(reason);
 
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
-        if (strcmp(reason, order_outcome_row(refusals[i])->name) == 0)
-            return refusals[i];
+    if (refusal != ORDER_PENDING)
+        return refusal;
     return strcmp(reason, unwritable) == 0 ? ORDER_INTERNAL_ERROR : ORDER_BACKEND_UNAVAILABLE;
 }
 

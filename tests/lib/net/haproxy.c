@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -24,7 +25,7 @@ struct haproxy *haproxy_create(void)
     struct haproxy *proxy = calloc(1, sizeof *proxy);
 
     assert_non_null(proxy);
-    strcpy(proxy->folder, "/tmp/seckill-haproxy.XXXXXX");
+    snprintf(proxy->folder, sizeof proxy->folder, "/tmp/seckill-haproxy.XXXXXX");
     assert_non_null(mkdtemp(proxy->folder));
     return proxy;
 }

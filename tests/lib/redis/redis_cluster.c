@@ -10,7 +10,8 @@
 
 enum { NODES = 6, KEYS_A_TIME = 100, ID_SIZE = 64 };
 
-static redisReply *ask(int port, bool *error, const char *format, va_list values)
+/* The reply, which is no error. */
+static redisReply *ask(int port, const char *format, va_list values)
 {
     redisContext *context = redisConnect("127.0.0.1", port);
 
@@ -20,35 +21,30 @@ static redisReply *ask(int port, bool *error, const char *format, va_list values
         fail_msg("%d: %s: %s", port, format, context->errstr);
         abort(); /* fail_msg has left already, which no analyzer knows */
     }
-    *error = reply->type == REDIS_REPLY_ERROR;
     redisFree(context);
+    if (reply->type == REDIS_REPLY_ERROR)
+        fail_msg("%d: %s: %s", port, format, reply->str);
     return reply;
 }
 
 __attribute__((format(printf, 2, 3))) static redisReply *call(int port, const char *format, ...)
 {
-    bool error;
     va_list values;
 
     va_start(values, format);
-    redisReply *reply = ask(port, &error, format, values);
+    redisReply *reply = ask(port, format, values);
     va_end(values);
-    if (error)
-        fail_msg("%d: %s: %s", port, format, reply->str);
     return reply;
 }
 
 const char *cluster_tell(int port, const char *format, ...)
 {
     static _Thread_local char text[8192];
-    bool error;
     va_list values;
 
     va_start(values, format);
-    redisReply *reply = ask(port, &error, format, values);
+    redisReply *reply = ask(port, format, values);
     va_end(values);
-    if (error)
-        fail_msg("%d: %s: %s", port, format, reply->str);
     const redisReply *last = reply->type == REDIS_REPLY_ARRAY && reply->elements > 0
                                  ? reply->element[reply->elements - 1]
                                  : reply;

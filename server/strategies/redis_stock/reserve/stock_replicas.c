@@ -43,14 +43,13 @@ static bool write_behind(struct session *session, struct order **open, int count
                                   until_us) == REDIS_OK;
 }
 
-static enum order_outcome refusal(const char *reason)
+/* "duplicate ID" names the first order with the key. */
+static enum order_outcome outcome_of_reason(const char *reason)
 {
-    static const enum order_outcome usual[] = {ORDER_SOLD_OUT, ORDER_LIMIT_REACHED,
-                                               ORDER_SALE_NOT_OPEN};
+    enum order_outcome refusal = order_refusal_of(reason);
 
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-        if (strcmp(order_outcome_row(usual[i])->name, reason) == 0)
-            return usual[i];
+    if (refusal != ORDER_PENDING)
+        return refusal;
     return strncmp(reason, "duplicate", strlen("duplicate")) == 0 ? ORDER_KEY_TAKEN
                                                                   : ORDER_BACKEND_UNAVAILABLE;
 }
@@ -65,7 +64,7 @@ static void take_row(const struct pg *pg, int row, struct order *order)
         order->outcome = ORDER_KEY_TAKEN; /* settle.c reads it */
     } else if (status == STATUS_FAILED) {
         pg_get_text(pg, row, 2, reason, sizeof reason);
-        order->outcome = refusal(reason);
+        order->outcome = outcome_of_reason(reason);
     } else {
         order->hold_until_us = status == STATUS_PENDING ? pg_get_time(pg, row, 3) : 0;
         purchase_confirm(order);
