@@ -317,7 +317,7 @@ purge() {
   local name
   if is_private "$home"; then rm -rf "$home"; fi
   for name in "${servers[@]}" "${optional[@]}" "${doubles[@]}" $(members redlock) $(members cluster) initdb; do rm -f "$dir/$name.log" "$dir/$name.log.1"; done
-  rm -f "$dir/home" "$dir/lock" "$dir/valkey" "$dir/rabbitmq.access" "$dir/zookeeper.access" "$dir/cluster.access"
+  rm -f "$dir/home" "$dir/lock" "$dir/valkey" "$dir/rabbitmq.access" "$dir/"{zookeeper,cluster,sentinel}.access
   rmdir "$dir" 2>/dev/null || true
 }
 

@@ -5,7 +5,7 @@
 # names it in synchronous_standby_names.
 # replica: a Redis without data that follows nobody until it is told (REPLICAOF), which takes a port: the primaries here
 # have none, so that whoever wants it to follow one puts a relay in front.
-# sentinel: a Redis Sentinel that watches nobody until it is told (SENTINEL MONITOR).
+# sentinel: a Redis Sentinel that watches nobody until it is told (SENTINEL MONITOR); its port is in DIR/sentinel.access.
 
 has_standby() { :; }
 has_replica() { :; }
@@ -43,8 +43,10 @@ up_sentinel() {
     wait_gone sentinel 20 || die "processes of a killed Sentinel are still in $home/sentinel"
     make_private "$home/sentinel"
     [ -f "$home/sentinel/sentinel.conf" ] || : | put "$home/sentinel/sentinel.conf"
-    launch sentinel "$(command -v "$(redis_program)")" "$home/sentinel/sentinel.conf" --sentinel --port 0 \
-      --unixsocket "$sockets/sentinel.sock" --unixsocketperm 700 --dir "$home/sentinel" --daemonize no
+    [ -f "$dir/sentinel.access" ] || free_port >"$dir/sentinel.access"
+    launch sentinel "$(command -v "$(redis_program)")" "$home/sentinel/sentinel.conf" --sentinel --bind 127.0.0.1 \
+      --port "$(cat "$dir/sentinel.access")" --unixsocket "$sockets/sentinel.sock" --unixsocketperm 700 \
+      --dir "$home/sentinel" --daemonize no
   fi
   wait_answer sentinel 60 redis_answers "$sockets/sentinel.sock"
 }

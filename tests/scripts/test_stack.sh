@@ -225,6 +225,7 @@ test_doubles() {
   expect 'the standby' t "$(psql -X -q -tA -d "$SECKILL_STANDBY" -c 'SELECT pg_is_in_recovery()')"
   expect 'the replica' PONG "$(redis-cli -s "${SECKILL_REPLICA#unix://}" ping)"
   expect 'the Sentinel' sentinel "$(redis-cli -s "${SECKILL_SENTINEL#unix://}" role | head -n 1)"
+  expect 'the Sentinel, by its port' PONG "$(redis-cli -p "$(cat "$dir/sentinel.access")" ping)"
 
   sql 'CREATE TABLE kept (n int)'
   watched "$stack" --dir "$dir" signal postgres STOP
