@@ -14,6 +14,9 @@
 # there, for which a commit waits. The control is `half` with an asynchronous standby, which must lose orders that were
 # answered 201: else the fault has hit nobody.
 #
+# Or, with --faults redis-failover,slots,node: what becomes of the locks and 202s when Redis fails over or a cluster's slots
+# move (soak.d/redis_failover.sh). Needs neither root nor namespaces.
+#
 # Without options half, freeze and switchover once, with conditional and batch: five minutes. --untimed: how long anything
 # took is told and not judged, for a machine that is busy with something else. Exit status: 0 as it should be, 1 not, 2 it
 # cannot be seen here (no root, no namespaces, a cluster that does not come to rest). DIR (.stack/failover/out) keeps the
@@ -23,16 +26,16 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/soak.d/crowds.sh"
 
 runs=1 seed=1 mode=strict etcd=beside untimed='' out=$root/.stack/failover/out
-faults=(half freeze switchover) known=(kill freeze cut half switchover) server_options=(--lock-ttl-ms 2000 --work-timeout-ms 1500)
+faults=(half freeze switchover) known=(kill freeze cut half switchover) redis_faults=(redis-failover slots node)
 head_s=4 most_s=600 replaced_ms=25000 sold_ms=5000 pauses=1
-strategies=(conditional batch)
+strategies=(conditional batch) chosen=() packages=() break=break_primary server_options=(--lock-ttl-ms 2000 --work-timeout-ms 1500)
 
 while [ $# -gt 0 ]; do
   case $1 in
     --runs) [[ ${2:-} =~ ^[1-9][0-9]{0,3}$ ]] || die "--runs takes a number from 1 to 9999"; runs=$2 ;;
     --seed) [[ ${2:-} =~ ^[0-9]{1,9}$ ]] || die "--seed takes a number"; seed=$2 ;;
     --faults) IFS=, read -r -a faults <<<"${2:?--faults takes names}" ;;
-    --strategies) IFS=, read -r -a strategies <<<"${2:?--strategies takes names}" ;;
+    --strategies) IFS=, read -r -a chosen <<<"${2:?--strategies takes names}" ;;
     --untimed) untimed=1; shift; continue ;;
     --etcd) [[ ${2:-} =~ ^(apart|beside)$ ]] || die "--etcd takes apart or beside"; etcd=$2 ;;
     --mode) [[ ${2:-} =~ ^(strict|quorum)$ ]] || die "--mode takes strict or quorum"; mode=$2 ;;
@@ -42,7 +45,14 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 [ "$etcd" = apart ] || replaced_ms=45000
-for fault in "${faults[@]}"; do [[ " ${known[*]} " == *" $fault "* ]] || die "there is no $fault: ${known[*]}"; done
+if [[ " ${redis_faults[*]} " == *" ${faults[0]} "* ]]; then
+  source "$(dirname "${BASH_SOURCE[0]}")/soak.d/redis_failover.sh"
+  known=("${redis_faults[@]}") break=break_redis
+fi
+for fault in "${faults[@]}"; do
+  [[ " ${known[*]} " == *" $fault "* ]] || die "there is no $fault: ${known[*]}"
+done
+[ ${#chosen[@]} = 0 ] || strategies=("${chosen[@]}")
 
 dir=$root/.stack/failover/cluster
 cluster() { "$root/scripts/cluster.sh" --dir "$dir" "$@" 8>&-; }
@@ -115,13 +125,28 @@ run() { # FAULT NUMBER
   done
   begin_crowds $most_s $((seed * 10000 + $2 * 100)) "$1-$2"
   sleep $head_s.$((RANDOM % 10))
-  break_primary "$1"
+  $break "$1" "$2"
   ask_crowds
   end_crowds
   say "$1, run $2: $operations operations, ${#names[@]} ledgers, $((violations - before)) with violations"
 }
 
-packages=("${build_packages[@]}" "${run_packages[@]}" "${cluster_packages[@]}") with=''
+prepare() { # STACK_OPTION...
+  install_packages "${build_packages[@]}" "${run_packages[@]}" "${packages[@]}"
+  build release seckill-server seckill-loadtest
+  check_strategies "$server" --strategies "$(IFS=,; echo "${strategies[*]}")"
+  trap pass_on INT TERM HUP
+  use_stack "$root/.stack/failover" fresh "$@"
+  trap end EXIT
+  rm -rf "$out"
+  mkdir -p "$out"
+  : >"$out/first_sales"
+  RANDOM=$seed
+}
+
+if [ $break = break_redis ]; then run_redis_faults; exit; fi
+
+packages=("${cluster_packages[@]}") with=''
 for strategy in "${strategies[@]}"; do
   case $strategy in
     redis-stock) ;;   # its Redis stands apart: it may not lose anything
@@ -131,16 +156,7 @@ for strategy in "${strategies[@]}"; do
   esac
 done
 with=${with#,}
-install_packages "${packages[@]}"
-build release seckill-server seckill-loadtest
-check_strategies "$server" --strategies "$(IFS=,; echo "${strategies[*]}")"
-trap pass_on INT TERM HUP
-use_stack "$root/.stack/failover" fresh
-trap end EXIT
-rm -rf "$out"
-mkdir -p "$out"
-: >"$out/first_sales"
-RANDOM=$seed
+prepare
 start "$mode"
 for number in $(seq "$runs"); do
   for fault in "${faults[@]}"; do run "$fault" "$number"; done

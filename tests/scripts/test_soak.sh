@@ -72,4 +72,5 @@ expect 1 '--minutes takes a number' "$scripts/soak.sh" --minutes 0
 expect 1 '--seed takes a number' "$scripts/soak.sh" --seed one
 expect 1 'there is no --hours' "$scripts/soak.sh" --hours 1
 expect 1 'there is no flood: kill freeze' "$scripts/failover.sh" --faults half,flood
+expect 1 'there is no kill: redis-failover slots node' "$scripts/failover.sh" --faults slots,kill
 expect 1 '--mode takes strict or quorum' "$scripts/failover.sh" --mode async
