@@ -1,31 +1,18 @@
 /* See ledger_read.h. A line's first fields say which it is; a shop's lines are in shop_lines.c. */
 #include "loadtest/ledger/ledger_read.h"
 
+#include "loadtest/ledger/ledger_write.h"
 #include "loadtest/ledger/reading.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT_OF_SERVERS = 1, FORMAT_OF_SHOPS = 2, FORMAT = 3 };
 /* An answer of a shop, and so an order's id, may be of 1 MiB; in JSON six times that. */
 enum { LINE_BYTES_MAX = 16384, SHOP_LINE_BYTES_MAX = 8 << 20 };
 
 /* So that no sum of them overflows, whoever wrote the file. */
 enum { QUANTITY_MAX = 1000000000, HOLD_S_MAX = 86400 };
 #define STOCK_MAX INT64_C(9007199254740991)
-
-static bool check_format(bool is_old_shops, int64_t format, struct error *error)
-{
-    if (is_old_shops && format < FORMAT_OF_SHOPS)
-        return error_fail(error,
-                          "format %lld, of an earlier version, which did not note all that a "
-                          "verdict needs: run the sale again",
-                          (long long)format);
-    if (is_old_shops ? format == FORMAT_OF_SHOPS : format == FORMAT_OF_SERVERS || format == FORMAT)
-        return true;
-    return error_fail(error, "format %lld, which this program does not know: it writes %d",
-                      (long long)format, FORMAT);
-}
 
 static bool check_whose(enum ledger_whose whose, bool is_shops, struct error *error)
 {
@@ -39,13 +26,14 @@ static bool check_whose(enum ledger_whose whose, bool is_shops, struct error *er
 static bool read_head(void *context, const json_t *line, struct error *error)
 {
     struct reading *reading = context;
-    const bool old = json_object_get(line, "shop_ledger") != NULL;
-    const char *name = old ? "shop_ledger" : "ledger";
-    if (!json_object_get(line, name))
+    int64_t format;
+    if (!json_object_get(line, "ledger"))
         return error_fail(error, "no ledger: \"ledger\" is missing");
-    return line_need_number(line, name, 1, &reading->format, error) &&
-           check_format(old, reading->format, error) &&
-           check_whose(reading->whose, json_object_get(line, "shop") != NULL || old, error) &&
+    return line_need_number(line, "ledger", 1, &format, error) &&
+           (format == LEDGER_FORMAT ||
+            error_fail(error, "format %lld, which this program does not know: it writes %d",
+                       (long long)format, LEDGER_FORMAT)) &&
+           check_whose(reading->whose, json_object_get(line, "shop") != NULL, error) &&
            line_take_number(line, "seed", 0, &reading->out->seed, error) &&
            shop_read_head(reading, line, error);
 }
@@ -76,23 +64,11 @@ static bool is_whole(const struct ledger_op *op, struct error *error)
     return true;
 }
 
-/* Users are numbers in format 1. */
-static bool take_user(const json_t *line, char **out, struct error *error)
-{
-    const json_t *value = json_object_get(line, "user");
-    if (!json_is_integer(value))
-        return line_copy_text(line, "user", LEDGER_KEY_MAX, out, error);
-    if (json_integer_value(value) == 0)
-        return true;
-    return asprintf(out, "%lld", (long long)json_integer_value(value)) >= 0 ||
-           error_fail(error, "out of memory");
-}
-
 static bool fill_begin(const json_t *line, struct ledger_op *op, struct error *error)
 {
     return line_need_number(line, "op", 1, &op->number, error) &&
            line_need_number(line, "at_us", 0, &op->start_us, error) &&
-           take_user(line, &op->user, error) &&
+           line_copy_text(line, "user", LEDGER_KEY_MAX, &op->user, error) &&
            line_take_number(line, "product", 0, &op->product, error) &&
            line_take_number(line, "quantity", 0, &op->quantity, error) &&
            line_take_count(line, "hold_s", HOLD_S_MAX, &op->hold_s, error) &&
@@ -181,7 +157,7 @@ static bool read_line(void *context, const json_t *line, struct error *error)
     struct reading *reading = context;
     struct ledger *out = reading->out;
     const char *kind = json_string_value(json_object_get(line, "do"));
-    if (json_object_get(line, "ledger") || json_object_get(line, "shop_ledger"))
+    if (json_object_get(line, "ledger"))
         return error_fail(error, "a second ledger begins");
     if (json_object_get(line, "product") && !json_object_get(line, "op"))
         return read_product(reading, line, error);

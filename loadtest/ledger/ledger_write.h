@@ -9,7 +9,6 @@
 
 #include "loadtest/ledger/ledger.h"
 
-/* 1 was of our own servers, 2 of shops (`shop_ledger`). */
 enum { LEDGER_FORMAT = 3 };
 
 struct json_lines;

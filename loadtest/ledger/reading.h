@@ -10,7 +10,6 @@ enum { READING_STATUS_MAX = 999 };
 struct reading {
     struct ledger *out;
     enum ledger_whose whose;
-    int64_t format;
     int64_t open;   /* a shop's purchases that have not ended */
     int64_t orders; /* that a shop's books have, as they say */
     bool sent;      /* a shop's load has ended */

@@ -1,35 +1,19 @@
-/*
- * The lines of a shop's ledger (reading.h), of formats 2 and 3: in 2 the first line has the product
- * too, purchases count from 0 and have no "do". What an answer meant stands in "is", one word for a
- * result, a code and a state.
- */
+/* The lines of a shop's ledger (reading.h). What an answer meant stands in "is", one word for a
+ * result, a code and a state. */
 #include "loadtest/ledger/reading.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { OLD_FORMAT = 2 };
-
-static bool read_old_product(struct reading *reading, const json_t *line, struct error *error)
-{
-    struct ledger_product product = {0};
-    return line_need_number(line, "product", 0, &product.id, error) &&
-           line_need_number(line, "stock", 1, &product.stock, error) &&
-           line_need_number(line, "limit", 0, &product.limit, error) &&
-           (ledger_add_product(reading->out, &product) || error_fail(error, "out of memory"));
-}
-
 bool shop_read_head(struct reading *reading, const json_t *line, struct error *error)
 {
     struct ledger *out = reading->out;
-    bool old = reading->format == OLD_FORMAT;
-    if (!old && !json_object_get(line, "shop"))
+    if (!json_object_get(line, "shop"))
         return true;
     if (!line_copy_text(line, "shop", SIZE_MAX, &out->shop, error))
         return false;
     out->shop = out->shop ? out->shop : strdup("");
     return (out->shop || error_fail(error, "out of memory")) &&
-           (!old || read_old_product(reading, line, error)) &&
            line_need_number(line, "connections", 1, &out->load.connections, error) &&
            line_need_number(line, "rate_per_s", 0, &out->load.rate_per_s, error) &&
            line_need_number(line, "seed", 0, &out->seed, error);
@@ -60,7 +44,7 @@ static bool read_begin(struct reading *reading, const json_t *line, int64_t numb
                        struct error *error)
 {
     struct ledger *out = reading->out;
-    int64_t wanted = (int64_t)out->ops_count + (reading->format != OLD_FORMAT);
+    int64_t wanted = (int64_t)out->ops_count + 1;
     if (number != wanted)
         return error_fail(error, "op %lld begins where op %lld should", (long long)number,
                           (long long)wanted);
@@ -149,7 +133,7 @@ static bool read_end(struct reading *reading, const json_t *line, int64_t number
 static bool read_op(struct reading *reading, const json_t *line, struct error *error)
 {
     int64_t number;
-    if (!line_need_number(line, "op", 0, &number, error))
+    if (!line_need_number(line, "op", 1, &number, error))
         return false;
     if (reading->sent)
         return error_fail(error, "op %lld stands behind the end of the load", (long long)number);

@@ -1,6 +1,6 @@
 /*
- * Ledgers, of our own servers and of shops, of every format: a file that is read has numbers of
- * which no sum leaves 64 bits, a shop's can be judged, and it is read again the same when it is
+ * Ledgers, of our own servers and of shops: a file that is read has numbers of which no sum leaves
+ * 64 bits, a shop's can be judged, and it is read again the same when it is
  * written; of one that is refused nothing is left, and the error says in which line.
  */
 #include "fuzz/fuzz.h"
@@ -15,23 +15,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Of a shop's purchase the number is its place; format 2 began with 0. */
-static void write_op(struct json_lines *writer, struct ledger_op op, size_t i, bool is_shops)
-{
-    op.number = is_shops ? (int64_t)i + 1 : op.number;
-    ledger_write_begin(writer, &op);
-    if (op.end_us != LEDGER_NEVER || is_shops)
-        ledger_write_end(writer, &op);
-}
-
 static void write_all(const struct ledger *ledger, const char *path)
 {
     struct error error = {.code = ERROR_NONE};
     struct json_lines *writer = ledger_create(path, ledger, "shop.yaml", &error);
 
     FUZZ_HOLDS(writer);
-    for (size_t i = 0; i < ledger->ops_count; i++)
-        write_op(writer, ledger->ops[i], i, ledger->shop != NULL);
+    for (size_t i = 0; i < ledger->ops_count; i++) {
+        ledger_write_begin(writer, &ledger->ops[i]);
+        if (ledger->shop || ledger->ops[i].end_us != LEDGER_NEVER)
+            ledger_write_end(writer, &ledger->ops[i]);
+    }
     if (ledger->shop) {
         ledger_write_load(writer, &ledger->load);
         ledger_write_books(writer, &ledger->books);
@@ -102,7 +96,7 @@ static void check_bounds(const struct ledger *ledger)
     }
     for (size_t i = 0; i < ledger->ops_count; i++) {
         struct ledger_op *op = &ledger->ops[i];
-        FUZZ_HOLDS(op->number >= !ledger->shop && ledger_find_op(ledger, op->number) == op);
+        FUZZ_HOLDS(op->number >= 1 && ledger_find_op(ledger, op->number) == op);
         check_op(op);
     }
     FUZZ_HOLDS(ledger->load.began_us <= ledger->load.ended_us);

@@ -1,7 +1,7 @@
 /*
- * A ledger that is judged again, without a shop (one of format 2, as an earlier version has left
- * it): a whole one keeps every claim, one in which something is not as it ought to be breaks those
- * that it ought to break and no other, and one of another sale than the target's is refused.
+ * A ledger that is judged again, without a shop: a whole one keeps every claim, one in which
+ * something is not as it ought to be breaks those that it ought to break and no other, and one of
+ * another sale than the target's is refused.
  */
 #include "lib/t.h"
 
@@ -17,19 +17,19 @@ static char path[] = "/tmp/seckill-shop-again.XXXXXX";
 /* Two units, one a user: ann and bob have bought, ann's key came twice and she asked for another
  * one, cid was told the truth. */
 static const char whole[] =
-    "{\"shop_ledger\":2,\"shop\":\"ours\",\"product\":7,\"stock\":2,\"limit\":1,\"connections\":3,"
-    "\"rate_per_s\":9,\"seed\":5}\n"
-    "{\"op\":0,\"due_us\":1,\"user\":\"ann\",\"key\":\"a\"}\n"
-    "{\"op\":1,\"due_us\":2,\"user\":\"bob\",\"key\":\"b\"}\n"
-    "{\"op\":2,\"due_us\":3,\"user\":\"ann\",\"key\":\"a\",\"repeat\":true}\n"
-    "{\"op\":0,\"sent_us\":4,\"end_us\":7,\"status\":201,\"is\":\"sold\",\"order\":\"o-a\"}\n"
-    "{\"op\":1,\"sent_us\":4,\"end_us\":7,\"status\":202,\"is\":\"accepted\",\"became\":\"sold\","
+    "{\"ledger\":3,\"shop\":\"ours\",\"connections\":3,\"rate_per_s\":9,\"seed\":5}\n"
+    "{\"product\":7,\"stock\":2,\"limit\":1}\n"
+    "{\"op\":1,\"due_us\":1,\"user\":\"ann\",\"key\":\"a\"}\n"
+    "{\"op\":2,\"due_us\":2,\"user\":\"bob\",\"key\":\"b\"}\n"
+    "{\"op\":3,\"due_us\":3,\"user\":\"ann\",\"key\":\"a\",\"repeat\":true}\n"
+    "{\"op\":1,\"sent_us\":4,\"end_us\":7,\"status\":201,\"is\":\"sold\",\"order\":\"o-a\"}\n"
+    "{\"op\":2,\"sent_us\":4,\"end_us\":7,\"status\":202,\"is\":\"accepted\",\"became\":\"sold\","
     "\"order\":\"o-b\"}\n"
-    "{\"op\":2,\"sent_us\":5,\"end_us\":8,\"status\":200,\"is\":\"sold\",\"order\":\"o-a\"}\n"
-    "{\"op\":3,\"due_us\":8,\"user\":\"ann\",\"key\":\"d\"}\n"
-    "{\"op\":3,\"sent_us\":8,\"end_us\":9,\"status\":409,\"is\":\"refused\"}\n"
-    "{\"op\":4,\"due_us\":9,\"user\":\"cid\",\"key\":\"c\"}\n"
-    "{\"op\":4,\"sent_us\":9,\"end_us\":12,\"status\":409,\"is\":\"sold_out\"}\n"
+    "{\"op\":3,\"sent_us\":5,\"end_us\":8,\"status\":200,\"is\":\"sold\",\"order\":\"o-a\"}\n"
+    "{\"op\":4,\"due_us\":8,\"user\":\"ann\",\"key\":\"d\"}\n"
+    "{\"op\":4,\"sent_us\":8,\"end_us\":9,\"status\":409,\"is\":\"refused\"}\n"
+    "{\"op\":5,\"due_us\":9,\"user\":\"cid\",\"key\":\"c\"}\n"
+    "{\"op\":5,\"sent_us\":9,\"end_us\":12,\"status\":409,\"is\":\"sold_out\"}\n"
     "{\"failures\":2,\"first_failure\":\"why\",\"began_us\":1,\"ended_us\":12}\n"
     "{\"stock_left\":0}\n"
     "{\"orders\":2}\n"

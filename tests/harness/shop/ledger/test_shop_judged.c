@@ -153,7 +153,7 @@ TEST_WITH(a_run_that_was_ended_has_no_verdict, program_alone, program_end)
 
 TEST_WITH(what_is_no_ledger_of_this_sale_is_refused, program_alone, program_end)
 {
-    static const char record[] = "{\"ledger\":1,\"seed\":7}\n{\"done\":true}\n";
+    static const char record[] = "{\"ledger\":3,\"seed\":7}\n{\"done\":true}\n";
     char *at;
     own_shop_write("");
     assert_int_equal(own_shop_run(""), 2);
