@@ -82,8 +82,7 @@ static void put_again(void *context, int64_t elapsed_ms)
     struct api_sale sale = {.first = MEDDLED, .count = 1, .stock = 100000000};
     if (elapsed_ms < 500 || meddler->done++ > 0)
         return;
-    if (!api_put_products(meddler->fleet.api, meddler->fleet.urls[0], &sale, &error))
-        fail_msg("%s", error.text);
+    t_done(api_put_products(meddler->fleet.api, meddler->fleet.urls[0], &sale, &error), error);
 }
 
 /* The units go back, so that the books are right. */
@@ -119,8 +118,7 @@ static void meddle(const char *name, void (*how)(void *, int64_t), struct meddle
     plan.duration_s = 2;
     plan.watch = how;
     plan.watch_context = meddler;
-    if (!phase_run(&meddler->fleet, &plan, result, &error))
-        fail_msg("%s", error.text);
+    t_done(phase_run(&meddler->fleet, &plan, result, &error), error);
     program_close_fleet(&meddler->fleet);
     assert_true(meddler->done > 0);
 }
@@ -165,8 +163,7 @@ TEST_WITH(a_false_sold_out_is_seen, NULL, NULL)
     plan.connections = 64;
     plan.threads = 2;
     plan.stock = 1000;
-    if (!phase_run(&fleet, &plan, &result, &error))
-        fail_msg("%s", error.text);
+    t_done(phase_run(&fleet, &plan, &result, &error), error);
     assert_string_equal(verdict_name(result.verdict), "BROKEN");
     assert_true(result.audit.resold > 0);
     assert_int_equal(result.audit.undersold, 0);
@@ -174,8 +171,7 @@ TEST_WITH(a_false_sold_out_is_seen, NULL, NULL)
     assert_true(books_consistent(&result.audit));
 
     /* The same server, with its failpoint behind it. */
-    if (!phase_run(&fleet, &plan, &result, &error))
-        fail_msg("%s", error.text);
+    t_done(phase_run(&fleet, &plan, &result, &error), error);
     assert_string_equal(verdict_name(result.verdict), "kept");
     assert_true(result.load.sold_out_us > 0);
     program_close_fleet(&fleet);

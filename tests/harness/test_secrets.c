@@ -169,8 +169,7 @@ TEST(pgbench_is_given_the_conninfo_unseen)
                                       .products = 1,
                                       .clients = 1,
                                       .duration_s = 1};
-    if (!pgbench_run(&load, witness, &per_s, &error))
-        fail_msg("%s", error.text);
+    t_done(pgbench_run(&load, witness, &per_s, &error), error);
     witness_destroy(witness);
     assert_secret_kept((const char *const[]){"pgbench", NULL});
 }
@@ -205,8 +204,7 @@ TEST(no_message_has_a_secret)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_not_equal(run(cases[i].path, cases[i].arguments, NULL), 0);
         assert_unseen(cases[i].path, program->output);
-        if (!strstr(program->output, cases[i].says))
-            fail_msg("'%s' is not in '%s'", cases[i].says, program->output);
+        t_says(program->output, cases[i].says);
     }
 }
 

@@ -89,6 +89,14 @@ char *t_read_all(const char *path)
     return text;
 }
 
+void t_say(const char *text, const char *part, const char *file, int line)
+{
+    if (text && strstr(text, part))
+        return;
+    print_error("'%s' is not in '%s'\n", part, text ? text : "");
+    _fail(file, line);
+}
+
 size_t t_count(const char *text, const char *part)
 {
     size_t count = 0;

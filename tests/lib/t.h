@@ -67,6 +67,16 @@ void t_write(const char *path, const char *text);
 /* All of a file, a text; free it. The test fails when it cannot. */
 char *t_read_all(const char *path);
 
+/* A call that says with a struct error why it was not done; the test fails with its words. */
+#define t_done(done, error)                                                                        \
+    do {                                                                                           \
+        if (!(done))                                                                               \
+            fail_msg("%s", (error).text);                                                          \
+    } while (0)
+/* The test fails, with both, unless `part` stands in the text. */
+#define t_says(text, part) t_say(text, part, __FILE__, __LINE__)
+void t_say(const char *text, const char *part, const char *file, int line);
+
 /* How often `part` stands in a text. */
 size_t t_count(const char *text, const char *part);
 /* A text as printf makes it. It stays until seven more were made; the test fails when it is longer

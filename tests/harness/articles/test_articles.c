@@ -140,7 +140,7 @@ TEST(a_full_queue_refuses)
     assert_true(result.counts.failed > 0);
     assert_true(result.audit.sold >= 10);
     assert_int_equal(result.audit.sold + result.counts.failed, 60);
-    assert_non_null(strstr(result.article.ours, "refused within"));
+    t_says(result.article.ours, "refused within");
     /* A queue that nobody fills has shown nothing. */
     threshold.calls = threshold.connections = threshold.queue_capacity = 10;
     measure(&threshold, "wllock", 1, true);
@@ -161,7 +161,7 @@ TEST(who_may_not_wait_gives_up)
     measure(&timed, "wllock", 1, true);
     expect(VERDICT_KEPT, NULL);
     assert_in_range(result.counts.failed, 1, 10);
-    assert_non_null(strstr(result.article.ours, "10 of 10 in "));
+    t_says(result.article.ours, "10 of 10 in ");
     measure(&timed, "redis-queue", 1, false);
     expect(VERDICT_KEPT, NULL);
     assert_int_equal(result.counts.failed, 0);
@@ -209,7 +209,7 @@ TEST_WITH(a_call_without_an_answer_ends_the_load, NULL, NULL)
     struct load_result figures;
     struct error error = {.text = ""};
     assert_false(generator_open_loop.run(&load, &figures, &error));
-    assert_non_null(strstr(error.text, "no answer"));
+    t_says(error.text, "no answer");
     close(listener);
 }
 
@@ -241,8 +241,7 @@ static int set_up(void **state)
     program->options.first_product = 1000001;
     harness = calloc(1, sizeof *harness);
     assert_non_null(harness);
-    if (!harness_init(harness, &program->options, &error))
-        fail_msg("%s", error.text);
+    t_done(harness_init(harness, &program->options, &error), error);
     return 0;
 }
 

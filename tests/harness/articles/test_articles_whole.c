@@ -12,7 +12,7 @@ TEST(the_articles_are_repeated)
                                          "Article 001, balance", "Article 003, counter",
                                          "Article 003, spread"};
     for (size_t i = 0; i < sizeof titles / sizeof titles[0]; i++)
-        assert_non_null(strstr(program->output, titles[i]));
+        t_says(program->output, titles[i]);
     const json_t *runs = program_json("results.json/runs");
     bool published = false;
     for (size_t i = 0; i < json_array_size(runs); i++) {

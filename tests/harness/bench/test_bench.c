@@ -131,7 +131,7 @@ TEST(forms_and_rows)
     assert_true(bench_rows_exist(&options, &error));
     snprintf(options.rows.items[1], sizeof options.rows.items[1], "1x");
     assert_false(bench_rows_exist(&options, &error));
-    assert_non_null(strstr(error.text, "'1x'"));
+    t_says(error.text, "'1x'");
     assert_true(brief > 0 && brief < bench_rows_count && bench_rows_count <= BENCH_ROWS_MAX);
 }
 

@@ -226,7 +226,7 @@ TEST(a_row_of_late_rounds_alone_is_measured_again)
     for (size_t i = 0; i < 3; i++)
         case_series[MEASURE_E].samples[i].late = true;
     assert_int_equal(case_judge(&of), BENCH_FAILED);
-    assert_non_null(strstr(case_judged.why, "late"));
+    t_says(case_judged.why, "late");
     assert_true(case_judged.rounds == 0 && case_judged.left_out == 3);
     assert_true(again(&of, &of, INT64_MAX));
     assert_true(case_series[MEASURE_E].again);

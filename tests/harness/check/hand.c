@@ -168,8 +168,7 @@ void run(void)
 {
     hand.error.text[0] = '\0';
     check_result_fini(&hand.result);
-    if (!check_run(&hand.result, &hand.ledger, &hand.rows, &limits, &hand.error))
-        fail_msg("%s", hand.error.text);
+    t_done(check_run(&hand.result, &hand.ledger, &hand.rows, &limits, &hand.error), hand.error);
 }
 
 void is_clean(void)

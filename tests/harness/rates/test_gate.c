@@ -35,8 +35,7 @@ static struct phase_result phase(size_t strategy, enum phase_kind kind, enum ver
 
 static void use(const char *text)
 {
-    if (!thresholds_parse("fail-if", text, &list, &error))
-        fail_msg("%s", error.text);
+    t_done(thresholds_parse("fail-if", text, &list, &error), error);
 }
 
 /* To `written`, until it is closed. */
@@ -93,7 +92,7 @@ TEST(what_was_not_measured_is_not_judged)
     runs[1].load.usage =
         (struct usage){.seconds = 2, .generator_busy = 1, .server_busy = 0.2, .server_cpu = 0.2};
     use("p99>1s");
-    assert_non_null(strstr(printed(runs, 2, &gate), "not judged"));
+    t_says(printed(runs, 2, &gate), "not judged");
     assert_int_equal(gate.judged, 0);
     assert_int_equal(gate.unjudged, 2);
     assert_int_equal(gate_exit_status(&gate, 0), 2);
@@ -165,8 +164,7 @@ static const char *parsed(struct junit *junit, char path[40])
     char out[200],
         *argv[] = {"sh", "-c", "python3 -c \"$0\" \"$1\" > \"$2\"", script, path, out, NULL};
     snprintf(out, sizeof out, "%s.out", path);
-    if (!junit_close(junit, "a run", &error))
-        fail_msg("%s", error.text);
+    t_done(junit_close(junit, "a run", &error), error);
     assert_int_equal(t_call(argv), 0);
     t_read(out, written, sizeof written);
     unlink(out);
@@ -180,8 +178,7 @@ static void open_file(struct junit *junit, char path[40])
     int file = mkstemp(path);
     assert_true(file >= 0);
     close(file);
-    if (!junit_open(junit, path, &error))
-        fail_msg("%s", error.text);
+    t_done(junit_open(junit, path, &error), error);
 }
 
 TEST(each_phase_and_verdict_is_a_case)
@@ -214,8 +211,7 @@ TEST(each_phase_and_verdict_is_a_case)
         "'none' 'verdict, 1 instance' ('error', 'no run'",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
-        if (!strstr(written, lines[i]))
-            fail_msg("no '%s' in\n%s", lines[i], written);
+        t_says(written, lines[i]);
     }
     list.count = 0;
     open_file(&junit, path);
@@ -223,9 +219,9 @@ TEST(each_phase_and_verdict_is_a_case)
     gate_add_cases(&junit, &document, &list);
     document_free(&document);
     parsed(&junit, path);
-    assert_non_null(strstr(written, "testsuites testsuite 3 0 0 1\n"));
+    t_says(written, "testsuites testsuite 3 0 0 1\n");
     assert_non_null(strstr(written, "('skipped', 'proved nothing', 'None', \"'proved nothing'\""));
-    assert_non_null(strstr(written, "('system-out', None, \"'unsafe, as stated'\", 'None')"));
+    t_says(written, "('system-out', None, \"'unsafe, as stated'\", 'None')");
 }
 
 /* Quotes, controls, what is no UTF-8, and a text that was cut off within a character. */
@@ -263,7 +259,7 @@ TEST(a_file_that_cannot_be_written_is_said_at_once)
     struct junit junit;
     struct junit_case one = {.group = "a", .name = "b"};
     assert_false(junit_open(&junit, "/nowhere/report.xml", &error));
-    assert_non_null(strstr(error.text, "--junit: cannot write /nowhere/report.xml"));
+    t_says(error.text, "--junit: cannot write /nowhere/report.xml");
     assert_true(junit_open(&junit, "", &error));
     junit_add(&junit, &one);
     assert_int_equal(junit.count, 0);
@@ -271,5 +267,5 @@ TEST(a_file_that_cannot_be_written_is_said_at_once)
     assert_true(junit_open(&junit, "/dev/full", &error));
     junit_add(&junit, &one);
     assert_false(junit_close(&junit, "full", &error));
-    assert_non_null(strstr(error.text, "/dev/full"));
+    t_says(error.text, "/dev/full");
 }

@@ -48,8 +48,7 @@ static void put_on_sale(int64_t stock)
     struct api *api = api_create("");
     assert_non_null(api);
     const struct api_sale sale = {.first = PRODUCT, .count = 1, .stock = stock};
-    if (!api_put_products(api, program->servers[0].url, &sale, &error))
-        fail_msg("%s", error.text);
+    t_done(api_put_products(api, program->servers[0].url, &sale, &error), error);
     api_destroy(api);
 }
 
@@ -106,8 +105,7 @@ static void run_with_mischief(struct load *load, struct mischief *mischief)
     assert_int_equal(pthread_create(&thread, NULL, do_mischief, mischief), 0);
     bool made = generator_open_loop.run(load, &result, &error);
     pthread_join(thread, NULL);
-    if (!made)
-        fail_msg("%s", error.text);
+    t_done(made, error);
 }
 
 /* Every order once, in the histograms and over time; what came long after the end is in no slice.
@@ -132,8 +130,7 @@ static void count_orders(double rate_per_s, int64_t duration_us, int64_t arrival
     put_on_sale(50);
     struct load load = load_of(rate_per_s, duration_us);
     load.detail = &detail;
-    if (!generator_open_loop.run(&load, &result, &error))
-        fail_msg("%s", error.text);
+    t_done(generator_open_loop.run(&load, &result, &error), error);
     assert_in_range(result.parts[0].arrivals, arrivals - 1, arrivals);
     assert_int_equal(in_all(), result.parts[0].arrivals);
     assert_int_equal(of_class(LOAD_COMMITTED), 50);
@@ -161,8 +158,7 @@ TEST(what_the_lead_commits_is_not_counted)
     put_on_sale(50);
     struct load load = load_of(200, 5000000);
     load.arrivals.lead_us = 5000000;
-    if (!generator_open_loop.run(&load, &result, &error))
-        fail_msg("%s", error.text);
+    t_done(generator_open_loop.run(&load, &result, &error), error);
     assert_int_equal(of_class(LOAD_COMMITTED), 50);
     assert_int_equal(result.committed_in_time, 0);
 }
@@ -230,8 +226,7 @@ TEST(a_late_generator_says_so)
     struct load load = load_of(500, 1000000);
     load.tick = hold_up;
     load.lag_limit_us = 10000;
-    if (!generator_open_loop.run(&load, &result, &error))
-        fail_msg("%s", error.text);
+    t_done(generator_open_loop.run(&load, &result, &error), error);
     assert_true(result.too_late);
     assert_true(result.lag.p99_us >= 50000);
 }
@@ -243,7 +238,7 @@ TEST(nobody_listens)
     struct load load = load_of(500, 1000000);
     urls[0] = url;
     assert_false(generator_open_loop.run(&load, &result, &error));
-    assert_non_null(strstr(error.text, url + strlen("http://")));
+    t_says(error.text, url + strlen("http://"));
     close(fd);
 }
 

@@ -34,8 +34,7 @@ static size_t send_load(struct load load, struct load_result *result)
     load.connections = 1;
     bool made = generator_open_loop.run(&load, result, &error);
     size_t count = listener_stop(listener, heard, sizeof heard);
-    if (!made)
-        fail_msg("%s", error.text);
+    t_done(made, error);
     return count;
 }
 

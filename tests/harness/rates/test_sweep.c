@@ -45,7 +45,7 @@ TEST(values_take_turns)
         assert_true(read_row(i + 1, row, sizeof row));
         assert_int_equal(strncmp(row, "max-batch,", 10), 0);
         assert_true(column(row, "value") == values[i]);
-        assert_non_null(strstr(row, i % 2 ? ",conditional," : ",batch,"));
+        t_says(row, i % 2 ? ",conditional," : ",batch,");
         assert_true(column(row, "round") == (i < 4 ? 1 : 2));
         assert_true(column(row, "connections") == 8);
         assert_true(column(row, "committed_per_s") > 0);
@@ -102,8 +102,7 @@ TEST(servers_get_the_settings)
     options.pg_sessions = 9;
     options.max_batch = 7;
     options.work_ms = 2;
-    if (!instance_start_all(&server, 1, &options, SERVER, program->folder, &error))
-        fail_msg("%s", error.text);
+    t_done(instance_start_all(&server, 1, &options, SERVER, program->folder, &error), error);
     FILE *file = t_open(t_text("/proc/%d/cmdline", (int)server.process.pid));
     size_t length = fread(line, 1, sizeof line - 1, file);
     fclose(file);
@@ -114,8 +113,7 @@ TEST(servers_get_the_settings)
     static const char *const wanted[] = {" --in-flight-per-product 3 ", " --pg-sessions 9 ",
                                          " --work-ms 2 ", " --max-batch 7"};
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        if (!strstr(line, wanted[i]))
-            fail_msg("'%s' is not in '%s'", wanted[i], line);
+        t_says(line, wanted[i]);
     }
     assert_true(instance_stop_all(&server, 1, &error));
 }
@@ -149,8 +147,7 @@ TEST_WITH(goodput_is_measured, program_one, program_end)
     struct phase_plan plan = program_plan(&conditional, 3000002);
     plan.max_lag_ms = 60000;
     struct goodput goodput;
-    if (!goodput_measure(&fleet, &plan, 10, 64, &goodput, &error))
-        fail_msg("%s", error.text);
+    t_done(goodput_measure(&fleet, &plan, 10, 64, &goodput, &error), error);
     assert_true(goodput.peak_per_s > 0);
     assert_true(goodput.overloaded_per_s > 0);
     program_close_fleet(&fleet);

@@ -10,8 +10,7 @@ static struct error error;
 
 static void take(const char *text)
 {
-    if (!thresholds_parse("fail-if", text, &list, &error))
-        fail_msg("%s", error.text);
+    t_done(thresholds_parse("fail-if", text, &list, &error), error);
 }
 
 static void is_read_as(size_t number, enum threshold_measure measure, enum threshold_order order,

@@ -32,8 +32,7 @@ static void set(enum relay_type type, enum relay_stream stream, int64_t amount)
     struct error error;
     struct relay_toxic toxic = {.type = type, .stream = stream, .amount = amount};
 
-    if (!relay_set(relay, &toxic, &error))
-        fail_msg("%s", error.text);
+    t_done(relay_set(relay, &toxic, &error), error);
 }
 
 static int64_t bitten(enum relay_type type)
@@ -227,7 +226,7 @@ TEST(a_unix_socket_is_relayed_and_removed)
     assert_non_null(other);
     /* What stands there belongs to somebody. */
     assert_null(relay_start(RELAY_BYTES, at.sun_path, relay_address(relay), &error));
-    assert_non_null(strstr(error.text, "cannot listen on"));
+    t_says(error.text, "cannot listen on");
     int through = t_socket(AF_UNIX);
     assert_int_equal(connect(through, (struct sockaddr *)&at, sizeof at), 0);
     int there = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
@@ -281,17 +280,15 @@ TEST(what_makes_no_sense_is_refused)
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_false(relay_set(relay, &wrong[i].toxic, &error));
-        if (!strstr(error.text, wrong[i].says))
-            fail_msg("%s", error.text);
+        t_says(error.text, wrong[i].says);
     }
     for (size_t i = 0; i < sizeof listens / sizeof *listens; i++) {
         assert_null(relay_start(RELAY_BYTES, listens[i][0], relay_address(relay), &error));
-        if (!strstr(error.text, listens[i][1]))
-            fail_msg("%s", error.text);
+        t_says(error.text, listens[i][1]);
     }
     memset(path + 1, 'x', 150);
     assert_null(relay_start(RELAY_BYTES, path, relay_address(relay), &error));
-    assert_non_null(strstr(error.text, "bytes at most"));
+    t_says(error.text, "bytes at most");
 }
 
 static int set_up(void **state)
@@ -302,8 +299,7 @@ static int set_up(void **state)
     (void)state;
     listener = t_listen(&port);
     relay = relay_start(RELAY_BYTES, "127.0.0.1:0", t_text("127.0.0.1:%d", port), &error);
-    if (!relay)
-        fail_msg("%s", error.text);
+    t_done(relay, error);
     client = connect_to(relay_address(relay));
     target = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     assert_true(target >= 0);

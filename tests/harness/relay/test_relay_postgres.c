@@ -28,8 +28,7 @@ static void set(const struct relay_toxic *toxic)
 {
     struct error error;
 
-    if (!relay_set(here.relay, toxic, &error))
-        fail_msg("%s", error.text);
+    t_done(relay_set(here.relay, toxic, &error), error);
 }
 
 static int64_t bitten(enum relay_type type)
@@ -229,8 +228,7 @@ TEST(tcp_is_followed_too)
     char conninfo[512];
     struct relay *relay = relay_start(RELAY_POSTGRES, "127.0.0.1:0", here.target, &error);
 
-    if (!relay)
-        fail_msg("%s", error.text);
+    t_done(relay, error);
     snprintf(conninfo, sizeof conninfo, "%s host=127.0.0.1 port=%s sslmode=prefer", here.conninfo,
              strchr(relay_address(relay), ':') + 1);
     PQfinish(here.client);
@@ -251,8 +249,7 @@ static int set_up(void **state)
     (void)state;
     witness_run(here.witness, "TRUNCATE bought");
     here.relay = relay_start(RELAY_POSTGRES, here.path, here.target, &error);
-    if (!here.relay)
-        fail_msg("%s", error.text);
+    t_done(here.relay, error);
     here.client = NULL;
     connect_again();
     return 0;

@@ -27,8 +27,7 @@ static void set(const struct relay_toxic *toxic)
 {
     struct error error;
 
-    if (!relay_set(here.relay, toxic, &error))
-        fail_msg("%s", error.text);
+    t_done(relay_set(here.relay, toxic, &error), error);
 }
 
 static int64_t bitten(enum relay_type type)
@@ -206,8 +205,7 @@ static int set_up(void **state)
     here.witness = connect_at(real);
     ask(here.witness, NULL, "DEL " KEY);
     here.relay = relay_start(RELAY_REDIS, here.path, real, &error);
-    if (!here.relay)
-        fail_msg("%s", error.text);
+    t_done(here.relay, error);
     here.client = connect_at(here.path);
     return 0;
 }

@@ -248,7 +248,7 @@ TEST_WITH(another_order_is_no_answer, program_one, lose_no_more)
                 "UPDATE altered.orders SET id = gen_random_uuid()");
     assert_int_equal(unrepeatable("altered", by_conditional, &error), 9);
     assert_int_equal(unrepeatable("seckill", "/orders?strategy=redlock", &error), -1);
-    assert_non_null(strstr(error.text, "503 strategy_unavailable, though nothing is under way"));
+    t_says(error.text, "503 strategy_unavailable, though nothing is under way");
 }
 
 TEST_EACH(program_alone, program_end)

@@ -23,8 +23,7 @@ static void describe(const char *strategy, const char *more)
     own_shop_describe(&(struct own_shop){
         .strategy = strategy, .users = "1..40", .audit = OWN_SHOP_AUDIT, .more = lines});
     target_fini(&target);
-    if (!target_read(own_shop_path("shop.yaml"), &target, &error))
-        fail_msg("%s", error.text);
+    t_done(target_read(own_shop_path("shop.yaml"), &target, &error), error);
 }
 
 static struct sale_plan plan_of(void)
@@ -42,8 +41,7 @@ static void hold_sale(void)
     struct error error = {.text = ""};
     const struct sale_plan plan = plan_of();
     sale_fini(&sale);
-    if (!sale_hold(&plan, &sale, &error))
-        fail_msg("%s", error.text);
+    t_done(sale_hold(&plan, &sale, &error), error);
 }
 
 static void print_claims(void)
@@ -101,9 +99,9 @@ TEST_WITH(test_a_shop_without_protection_is_broken, program_alone, end)
 {
     struct error error = {.text = ""};
     program->options.work_ms = 20;
-    if (!instance_start_all(program->servers, 1, &program->options, SERVER, program->folder,
-                            &error))
-        fail_msg("%s", error.text);
+    t_done(
+        instance_start_all(program->servers, 1, &program->options, SERVER, program->folder, &error),
+        error);
     program->count = 1;
     describe("none", "");
     for (int i = 0; i < 20; i++) {
@@ -113,7 +111,7 @@ TEST_WITH(test_a_shop_without_protection_is_broken, program_alone, end)
     }
     expect_verdict(SHOP_VERDICT_BROKEN);
     assert_int_equal(sale.judgement.claims[FINDING_OVERSOLD].result, CLAIM_BROKEN);
-    assert_non_null(strstr(sale.judgement.claims[FINDING_OVERSOLD].text, "20 were on sale"));
+    t_says(sale.judgement.claims[FINDING_OVERSOLD].text, "20 were on sale");
     assert_int_equal(sale.judgement.claims[FINDING_CONSERVATION].result, CLAIM_BROKEN);
 }
 
@@ -159,8 +157,7 @@ TEST_WITH(test_an_open_loop, program_one, end)
     plan.duration_us = CLOCK_US_PER_S;
     plan.arrivals = ARRIVALS_CONSTANT;
     target.repeats = 0;
-    if (!sale_hold(&plan, &sale, &error))
-        fail_msg("%s", error.text);
+    t_done(sale_hold(&plan, &sale, &error), error);
     /* And the two who ask for more than the limit. */
     assert_true(sale.ledger.ops_count >= 199 && sale.ledger.ops_count <= 203);
     assert_int_equal(sale.ledger.books.orders_count, OWN_SHOP_STOCK);
@@ -176,7 +173,7 @@ TEST_WITH(test_a_sale_that_does_not_begin, program_one, end)
     const struct sale_plan plan = plan_of();
     sale_fini(&sale);
     assert_false(sale_hold(&plan, &sale, &error));
-    assert_non_null(strstr(error.text, "there are 20 orders already"));
+    t_says(error.text, "there are 20 orders already");
 }
 
 static struct shop_asker asker;
@@ -192,8 +189,7 @@ static void expect_refusal(const struct shop_query *orders, const struct shop_qu
     bool good = audit_read(&asker, &books, &error);
     rows_fini(&books);
     assert_false(good);
-    if (!strstr(error.text, said))
-        fail_msg("%s", error.text);
+    t_says(error.text, said);
 }
 
 TEST_WITH(test_books_that_cannot_be_read, program_alone, end)
@@ -236,8 +232,7 @@ TEST_WITH(test_books_in_another_encoding, program_alone, end)
     target.database = database;
     target.stock_left.sql = NULL;
     target.orders.sql = "SELECT 7, 'Jos' || chr(233), 2";
-    if (!audit_read(&asker, &books, &error))
-        fail_msg("%s", error.text);
+    t_done(audit_read(&asker, &books, &error), error);
     assert_string_equal(books.orders[0].user, "Jos\xc3\xa9");
     assert_int_equal(books.orders[0].quantity, 2);
     rows_fini(&books);
@@ -255,8 +250,7 @@ TEST_WITH(test_books_by_a_command, program_alone, end)
     target.orders =
         (struct shop_query){.command = "echo aside >&2; echo '[[7, \"ann\"], [\"b\", 8, 2]]'"};
     target.stock_left = (struct shop_query){.command = "echo $STOCK"};
-    if (!audit_read(&asker, &books, &error))
-        fail_msg("%s", error.text);
+    t_done(audit_read(&asker, &books, &error), error);
     assert_int_equal(books.left, OWN_SHOP_STOCK);
     assert_int_equal(books.orders_count, 2);
     assert_string_equal(books.orders[0].id, "7");
@@ -275,7 +269,7 @@ TEST_WITH(test_a_shop_that_is_never_quiet, program_alone, end)
     target.quiet = (struct shop_query){.sql = "SELECT false"};
     target.quiet.within_us = 1000;
     assert_false(audit_wait_quiet(&asker, &error));
-    assert_non_null(strstr(error.text, "still under way"));
+    t_says(error.text, "still under way");
     target.quiet = (struct shop_query){.sql = "SELECT count(*) > 0 FROM pg_class"};
     assert_true(audit_wait_quiet(&asker, &error));
 }

@@ -30,7 +30,6 @@ struct document hand_document(const struct hand_run *runs, size_t count)
     }
     json_t *made =
         json_pack("{so si s{ss}}", "runs", list, "seed", 7, "machine", "cpu", "one & <two>");
-    if (!document_take(made, &document, &error))
-        fail_msg("%s", error.text);
+    t_done(document_take(made, &document, &error), error);
     return document;
 }

@@ -69,7 +69,7 @@ TEST(who_looks_looks_first)
     buyer.step = BUYER_LOOKS;
     buyer.looks = 2;
     const char *request = asked_with("");
-    assert_non_null(strstr(request, "GET /products/1000001 HTTP/1.1"));
+    t_says(request, "GET /products/1000001 HTTP/1.1");
     assert_true(learn(&(struct buyer_reply){.status = 200}));
     assert_int_equal(buyer.step, BUYER_LOOKS);
     assert_true(learn(&busy)); /* a page that does not come is not worth waiting for */
@@ -77,9 +77,9 @@ TEST(who_looks_looks_first)
     assert_int_equal(tally.looks, 2);
     assert_int_equal(tally.failed_looks, 1);
     request = asked_with("&wait_ms=5");
-    assert_non_null(strstr(request, "POST /orders?strategy=batch&wait_ms=5 HTTP/1.1"));
-    assert_non_null(strstr(request, "\"quantity\":3"));
-    assert_non_null(strstr(request, buyer.key));
+    t_says(request, "POST /orders?strategy=batch&wait_ms=5 HTTP/1.1");
+    t_says(request, "\"quantity\":3");
+    t_says(request, buyer.key);
 }
 
 TEST(what_was_not_done_is_asked_again_with_the_same_key)

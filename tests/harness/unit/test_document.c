@@ -61,7 +61,7 @@ TEST(what_is_written_is_read)
     snprintf(path, sizeof path, "%s/results.json", folder);
     unlink(path);
     assert_false(document_write("/nowhere", json_loads(text, 0, NULL), &document, &error));
-    assert_non_null(strstr(error.text, "/nowhere/results.json"));
+    t_says(error.text, "/nowhere/results.json");
     assert_int_equal(document.count, 1);
     document_free(&document);
 }
@@ -78,7 +78,7 @@ TEST(lines_are_chosen)
     assert_int_equal(document.count, 2);
     strcpy(wanted.items[0], "local-lock");
     assert_false(document_choose(&document, &wanted, &error));
-    assert_non_null(strstr(error.text, "'local-lock'"));
+    t_says(error.text, "'local-lock'");
     document_free(&document);
 }
 
@@ -160,7 +160,7 @@ TEST(what_is_no_result_is_refused)
     char path[100];
 
     assert_false(document_read(folder, &document, &error));
-    assert_non_null(strstr(error.text, "results.json: No such file"));
+    t_says(error.text, "results.json: No such file");
     snprintf(path, sizeof path, "%s/results.json", folder);
     static const struct {
         const char *text, *says;

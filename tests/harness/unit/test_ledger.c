@@ -43,8 +43,7 @@ static void refuses(const char *text, const char *why)
 {
     if (read_text(text))
         fail_msg("it took: %s", text);
-    if (!strstr(error.text, why))
-        fail_msg("'%s' does not say '%s'", error.text, why);
+    t_says(error.text, why);
     assert_int_equal(ledger.ops_count, 0);
 }
 
@@ -119,8 +118,7 @@ TEST(what_is_written_is_read)
     assert_true(fd >= 0);
     close(fd);
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
-        if (!read_text_of(written[i].text, written[i].whose))
-            fail_msg("%s", error.text);
+        t_done(read_text_of(written[i].text, written[i].whose), error);
         assert_true(ledger.done && !ledger.cut);
         assert_int_equal(ledger.skipped, 0);
         write_again(path);
@@ -238,12 +236,12 @@ TEST(a_line_that_is_too_long_is_refused)
 TEST(a_file_that_cannot_be_made_or_read)
 {
     assert_false(ledger_read_file(&ledger, "/nowhere/ledger", LEDGER_OF_SERVERS, &error));
-    assert_non_null(strstr(error.text, "/nowhere/ledger"));
+    t_says(error.text, "/nowhere/ledger");
     assert_null(ledger_create("/nowhere/ledger", &(struct ledger){.seed = 1}, NULL, &error));
     struct json_lines *full = ledger_create("/dev/full", &(struct ledger){.seed = 1}, NULL, &error);
     assert_non_null(full);
     assert_false(json_lines_flush(full, &error));
-    assert_non_null(strstr(error.text, "/dev/full"));
+    t_says(error.text, "/dev/full");
     assert_false(json_lines_close(full, &error));
 }
 

@@ -228,7 +228,7 @@ TEST(a_sweep_is_read)
 
     takes("sweep --over instanses=1");
     assert_false(sweep_plan_read(&plan, &all.sweep, &error));
-    assert_non_null(strstr(error.text, "did you mean instances?"));
+    t_says(error.text, "did you mean instances?");
     static const char *const bad[] = {
         "sweep",
         "sweep --over pg-sessions=5ms",
@@ -525,7 +525,7 @@ TEST(a_header_is_whole)
     much[HEADERS_SIZE - 3] = 'x';
     much[HEADERS_SIZE - 2] = '\0';
     assert_false(headers_read(&texts, lines, &error));
-    assert_non_null(strstr(error.text, "more than 2047 bytes"));
+    t_says(error.text, "more than 2047 bytes");
 }
 
 TEST(a_header_may_be_repeated_often)
@@ -552,7 +552,7 @@ TEST(a_secret_may_stand_in_a_file)
     assert_string_equal(options.redis, "redis://:p@h");
     unlink(path);
     assert_false(parse("run", redis_in_a_file));
-    assert_non_null(strstr(error.text, "SECKILL_REDIS_FILE"));
+    t_says(error.text, "SECKILL_REDIS_FILE");
     assert_true(parse("run --redis redis://flag", redis_in_a_file));
     assert_string_equal(options.redis, "redis://flag");
 }

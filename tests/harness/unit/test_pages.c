@@ -28,12 +28,6 @@ static void print_man(FILE *to, const struct option_program *program)
     pages_man(to, program, 1);
 }
 
-static void assert_has(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("'%s' is not in\n%s", part, text);
-}
-
 /* "--lock-ttl-ms" as roff has it. */
 static const char *in_roff(const char *argument)
 {
@@ -86,11 +80,11 @@ TEST(the_man_page_has_every_option)
                 expected++;
                 snprintf(part, sizeof part, ".TP\n\\fB\\-\\-%s\\fR%s", in_roff(row->flag),
                          row->kind == OPTION_SWITCH ? "\n" : " \\fI");
-                assert_has(at, part);
+                t_says(at, part);
                 option_variable(row, variable);
                 snprintf(part, sizeof part, "\\fB\\%%%s\\fR", variable);
                 if (row->environment)
-                    assert_has(at, part);
+                    t_says(at, part);
             }
         }
         assert_int_equal(t_count(text, "\n.TP\n"), expected);
@@ -113,7 +107,7 @@ static void assert_listed(const char *text, const char *before,
             snprintf(line + strlen(line), sizeof line - strlen(line), " %s", stop->argument);
     }
     snprintf(line + strlen(line), sizeof line - strlen(line), "%s", behind);
-    assert_has(text, line);
+    t_says(text, line);
 }
 
 TEST(bash_completes_every_option)
@@ -147,9 +141,9 @@ TEST(the_other_shells_do_too)
                 snprintf(part, sizeof part, "\n    '%s--%s%s[",
                          row->kind == OPTION_SECRETS ? "*" : "", row->flag,
                          row->kind == OPTION_SWITCH ? "" : "=");
-                assert_has(zsh, part);
+                t_says(zsh, part);
                 snprintf(part, sizeof part, " -l %s -", row->flag);
-                assert_has(fish, part);
+                t_says(fish, part);
             }
         }
         assert_int_equal(t_count(zsh, "\n    '--") + t_count(zsh, "\n    '*--"), flags + stops);

@@ -57,7 +57,7 @@ TEST(wrk_without_figures)
     struct load_result result;
     assert_false(
         wrk_parse("unable to connect to 127.0.0.1:1 Connection refused\n", &result, &error));
-    assert_non_null(strstr(error.text, "Connection refused"));
+    t_says(error.text, "Connection refused");
     assert_false(wrk_parse("seckill-wrk duration_us=5 requests=1 connect=0\n", &result, &error));
     assert_false(wrk_parse("seckill-wrk duration_us=5 requests=1 connect=0 read=0 write=0 status=2 "
                            "timeout=0 p50=1 p90=1 p99=1 max=1 sold_out=0 resold=0 repeats=0\n",
@@ -75,7 +75,7 @@ TEST(wrk_steps)
     assert_int_equal(latency.count, 0);
     assert_true(wrk_parse_steps("seckill-wrk p50=1\n", &latency, &error));
     assert_false(wrk_parse_steps("\nseckill-wrk-steps 1024\n", &latency, &error));
-    assert_non_null(strstr(error.text, "1024"));
+    t_says(error.text, "1024");
 }
 
 TEST(wrk_shapes_what_divides)
@@ -224,7 +224,7 @@ TEST(metrics_that_cannot_be_trusted)
         scrape_parse("seckill_orders_in_flight 0\n"
                      "seckill_orders_total{strategy=\"none\",kind=\"buy\",outcome=\"stolen\"} 1\n",
                      "none", "buy", &scrape, &error));
-    assert_non_null(strstr(error.text, "stolen"));
+    t_says(error.text, "stolen");
     /* No count that a server could have come to. */
     assert_false(scrape_parse("seckill_orders_in_flight -1\n", "none", "buy", &scrape, &error));
     assert_false(scrape_parse("seckill_orders_in_flight nan\n", "none", "buy", &scrape, &error));

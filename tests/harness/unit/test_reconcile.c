@@ -45,7 +45,7 @@ TEST(an_idle_instance_is_no_run)
     struct phase_result result = loaded();
     struct scrape deltas[] = {counted(900, 100), counted(0, 0)};
     assert_false(reconcile_counts(deltas, 2, &result, &error));
-    assert_non_null(strstr(error.text, "instance 2 of 2"));
+    t_says(error.text, "instance 2 of 2");
 }
 
 TEST(instances_are_summed)

@@ -17,8 +17,7 @@ static void write_page(const struct page_run *runs, size_t count)
 {
     struct error error;
 
-    if (!page_write_runs(folder, runs, count, &error))
-        fail_msg("%s", error.text);
+    t_done(page_write_runs(folder, runs, count, &error), error);
     free(page);
     page = t_read_all(path);
 }
@@ -28,21 +27,21 @@ TEST(a_page_says_it_in_two_languages)
     struct page_run run = {"mine", NULL, hand_document(hand_rounds, HAND_ROUNDS)};
 
     write_page(&run, 1);
-    assert_non_null(strstr(page, "class=\"banner bad\""));
-    assert_non_null(strstr(page, "<b>local-lock</b> with 3 instances sold 150 of 100. "
-                                 "<b>conditional</b> kept its promise. <b>redis-token</b> kept a "
-                                 "smaller promise (see “still right if”). <b>conditional</b> sold "
-                                 "2,000 a second. </span>"));
-    assert_non_null(strstr(page, "<b>local-lock</b>（3 个实例）卖出 150，库存只有 100。"));
-    assert_non_null(strstr(page, "oversold</span>"));
-    assert_non_null(strstr(page, " (it promises one instance)</span>"));
-    assert_non_null(strstr(page, "<td>150 / 100</td>"));
-    assert_non_null(strstr(page, "\"sold\":150,\"stock\":100,\"oversold\":50"));
-    assert_non_null(strstr(page, "<td>2000 ±1000</td>"));
-    assert_non_null(strstr(page, "\"cpu\":\"one & \\u003ctwo>\""));
-    assert_non_null(strstr(page, "\"seed\":7"));
-    assert_non_null(strstr(page, "</html>"));
-    assert_non_null(strstr(page, "\"results.json\":\"{"));
+    t_says(page, "class=\"banner bad\"");
+    t_says(page, "<b>local-lock</b> with 3 instances sold 150 of 100. "
+                 "<b>conditional</b> kept its promise. <b>redis-token</b> kept a "
+                 "smaller promise (see “still right if”). <b>conditional</b> sold "
+                 "2,000 a second. </span>");
+    t_says(page, "<b>local-lock</b>（3 个实例）卖出 150，库存只有 100。");
+    t_says(page, "oversold</span>");
+    t_says(page, " (it promises one instance)</span>");
+    t_says(page, "<td>150 / 100</td>");
+    t_says(page, "\"sold\":150,\"stock\":100,\"oversold\":50");
+    t_says(page, "<td>2000 ±1000</td>");
+    t_says(page, "\"cpu\":\"one & \\u003ctwo>\"");
+    t_says(page, "\"seed\":7");
+    t_says(page, "</html>");
+    t_says(page, "\"results.json\":\"{");
     /* One file: nothing is fetched. */
     assert_null(strstr(page, "src="));
     assert_null(strstr(page, "href=\"http"));
@@ -59,13 +58,12 @@ TEST(a_page_shows_what_was_broken)
     struct page_run run = {"mine", NULL, hand_document(runs, 2)};
 
     write_page(&run, 1);
-    assert_non_null(strstr(page, "class=\"banner bad\""));
-    assert_non_null(strstr(page, "a &amp; b &lt; c"));
-    assert_non_null(strstr(page, "&lt;script&gt;alert(1)"));
+    t_says(page, "class=\"banner bad\"");
+    t_says(page, "a &amp; b &lt; c");
+    t_says(page, "&lt;script&gt;alert(1)");
     assert_null(strstr(page, "<script>alert"));
-    assert_non_null(strstr(page,
-                           "<b>conditional</b> sold 101 of 100 and <b>broke its promise</b>. "
-                           "<b>&lt;script&gt;alert(1)&lt;/script&gt;</b> could not be run. "));
+    t_says(page, "<b>conditional</b> sold 101 of 100 and <b>broke its promise</b>. "
+                 "<b>&lt;script&gt;alert(1)&lt;/script&gt;</b> could not be run. ");
     document_free(&run.document);
 }
 
@@ -87,7 +85,7 @@ TEST(an_embedded_text_ends_no_script)
     assert_int_equal(t_count(page, "</SCRIPT"), 0);
     assert_int_equal(t_count(page, "<script"), begins);
     assert_int_equal(t_count(page, "<!--"), 0);
-    assert_non_null(strstr(page, "\\u003c/script>\\u003cscript>alert(1)"));
+    t_says(page, "\\u003c/script>\\u003cscript>alert(1)");
     const char *from = strstr(page, "id=\"document\">");
     const char *end = from ? strstr(from, "</script>") : NULL;
     assert_non_null(end);
@@ -99,7 +97,7 @@ TEST(an_embedded_text_ends_no_script)
     document_free(&runs[0].document);
     document_free(&runs[1].document);
     assert_false(page_write_runs("/nowhere", runs, 0, &error));
-    assert_non_null(strstr(error.text, "/nowhere/report.html"));
+    t_says(error.text, "/nowhere/report.html");
 }
 
 TEST(texts_are_escaped)
@@ -134,15 +132,15 @@ TEST(runs_are_compared_beyond_chance)
                               {"a <fter", NULL, hand_document(after, 7)}};
 
     write_page(runs, 2);
-    assert_non_null(strstr(page, "1190 (×1.08)"));
-    assert_non_null(strstr(page, "<td class=\"bad\">550 (×0.50 ↓)</td>"));
-    assert_non_null(strstr(page, "Of the 2 compared here none can be called different with fewer "
-                                 "than 5 rounds on each side."));
+    t_says(page, "1190 (×1.08)");
+    t_says(page, "<td class=\"bad\">550 (×0.50 ↓)</td>");
+    t_says(page, "Of the 2 compared here none can be called different with fewer "
+                 "than 5 rounds on each side.");
     /* One round says nothing of a spread; p99 is the same in all. */
-    assert_non_null(strstr(page, "<td class=\"\">1190 (×1.08)</td>"));
-    assert_non_null(strstr(page, "3.00 (×1.00 ≈)"));
-    assert_non_null(strstr(page, "<td>300</td>")); /* which the first run does not have */
-    assert_non_null(strstr(page, "<th>a &lt;fter</th>"));
+    t_says(page, "<td class=\"\">1190 (×1.08)</td>");
+    t_says(page, "3.00 (×1.00 ≈)");
+    t_says(page, "<td>300</td>"); /* which the first run does not have */
+    t_says(page, "<th>a &lt;fter</th>");
     document_free(&runs[0].document);
     document_free(&runs[1].document);
 }

@@ -48,8 +48,7 @@ static void open_stage(void)
 {
     const struct zoo_place here = place();
     struct error error = {.text = ""};
-    if (!zoo_stage_open(&stage, &here, &error))
-        fail_msg("%s", error.text);
+    t_done(zoo_stage_open(&stage, &here, &error), error);
 }
 
 /* Behind a test that has failed, too. */
@@ -66,8 +65,7 @@ static int close_stage(void **state)
 static void play(const struct zoo_act *act, struct zoo_record *record)
 {
     struct error error = {.text = ""};
-    if (!zoo_play(&stage, act, record, &error))
-        fail_msg("%s", error.text);
+    t_done(zoo_play(&stage, act, record, &error), error);
 }
 
 /* An exhibit of one act that matters, with the lines that the test has of it. */
@@ -94,8 +92,7 @@ static const char *refused(const char *text)
 {
     static struct zoo_exhibit exhibit;
     struct error error = {.text = ""};
-    if (!zoo_exhibit_read(&exhibit, "test.zoo", text, &error))
-        fail_msg("%s", error.text);
+    t_done(zoo_exhibit_read(&exhibit, "test.zoo", text, &error), error);
     const char *why = refused_act(&exhibit.unsafe);
     zoo_exhibit_drop(&exhibit);
     return why;
@@ -227,24 +224,21 @@ TEST_WITH(an_end_that_is_another_is_an_error, NULL, close_stage)
 TEST_WITH(waiting_is_what_postgresql_says, NULL, close_stage)
 {
     open_stage();
-    assert_non_null(strstr(refused(EXHIBIT("A begin take-stock\nB begin take-stock\n")),
-                           "step 2: 'UPDATE product SET stock"));
-    assert_non_null(strstr(refused(EXHIBIT("A begin read waits\n")),
-                           "step 1: it does not wait for another buyer"));
-    assert_non_null(strstr(refused(EXHIBIT("A begin take-stock\nB begin waits take-stock\n")),
-                           "step 2: it does not wait for another buyer"));
-    assert_non_null(
-        strstr(refused(EXHIBIT("A goes-on\n")), "step 1: nothing waits that could go on"));
+    t_says(refused(EXHIBIT("A begin take-stock\nB begin take-stock\n")),
+           "step 2: 'UPDATE product SET stock");
+    t_says(refused(EXHIBIT("A begin read waits\n")), "step 1: it does not wait for another buyer");
+    t_says(refused(EXHIBIT("A begin take-stock\nB begin waits take-stock\n")),
+           "step 2: it does not wait for another buyer");
+    t_says(refused(EXHIBIT("A goes-on\n")), "step 1: nothing waits that could go on");
 }
 
 TEST_WITH(nobody_is_told_what_is_not_so, NULL, close_stage)
 {
     open_stage();
-    assert_non_null(strstr(refused(EXHIBIT("A begin read set-stock insert-sold -> 201\n")),
-                           "cannot be told 201: it was sold nothing"));
-    assert_non_null(
-        strstr(refused(EXHIBIT("A begin read set-stock insert-sold commit -> 409 sold_out\n")),
-               "cannot be told 409 sold_out"));
+    t_says(refused(EXHIBIT("A begin read set-stock insert-sold -> 201\n")),
+           "cannot be told 201: it was sold nothing");
+    t_says(refused(EXHIBIT("A begin read set-stock insert-sold commit -> 409 sold_out\n")),
+           "cannot be told 409 sold_out");
 }
 
 TEST_WITH(what_happens_has_happened, NULL, close_stage)

@@ -212,8 +212,7 @@ TEST(commands_are_the_servers)
     for (size_t i = 0; i < sizeof alone / sizeof alone[0]; i++) {
         const struct zoo_exhibit *exhibit = zoo_find(&zoo, alone[i].exhibit);
         const struct zoo_act *act = alone[i].safe ? &exhibit->safe : &exhibit->unsafe;
-        if (!api_put_products(fleet.api, fleet.urls[0], &sale, &error))
-            fail_msg("%s", error.text);
+        t_done(api_put_products(fleet.api, fleet.urls[0], &sale, &error), error);
         buy(&fleet, act->strategy);
         compare(redis, monitor, act, alone[i].who);
     }

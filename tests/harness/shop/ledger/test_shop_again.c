@@ -86,8 +86,7 @@ static bool judge(const struct target *target)
 static void expect_broken(unsigned broken)
 {
     const struct target target = target_of();
-    if (!judge(&target))
-        fail_msg("%s", error.text);
+    t_done(judge(&target), error);
     for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
         const struct claim_finding *finding = &sale.judgement.claims[i];
         if ((finding->result == CLAIM_BROKEN) != ((broken >> i & 1) != 0))
@@ -130,7 +129,7 @@ TEST(unmatched_statuses_are_told)
     assert_non_null(to);
     told_print(to, &(struct told){.plan = &plan, .sale = &sale, .answers = answers});
     fclose(to);
-    assert_non_null(strstr(text, "\n1 answers of status 418: no line of outcome matches them\n"));
+    t_says(text, "\n1 answers of status 418: no line of outcome matches them\n");
     free(text);
 }
 

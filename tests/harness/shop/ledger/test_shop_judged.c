@@ -54,8 +54,7 @@ static void close_shop(void)
 {
     struct error error = {.text = ""};
     char sql[120];
-    if (!instance_stop_all(program->servers, program->count, &error))
-        fail_msg("%s", error.text);
+    t_done(instance_stop_all(program->servers, program->count, &error), error);
     program->count = 0;
     snprintf(sql, sizeof sql, "UPDATE seckill.product SET stock = 5 WHERE id = %d",
              OWN_SHOP_PRODUCT);

@@ -115,8 +115,7 @@ TEST(of_nothing_are_there_more_than_a_shop_needs)
         snprintf(tail, sizeof tail, "%s%s", many.tail, many.head[0] == 'o' ? "" : sold);
         many.tail = tail;
         write_many(&many, many.count);
-        if (!target_read(SHOP_FILE, &target, &error))
-            fail_msg("%s", error.text);
+        t_done(target_read(SHOP_FILE, &target, &error), error);
         target_fini(&target);
         write_many(&many, many.count + 1);
         is_refused(SHOP_FILE, many.said);

@@ -208,8 +208,7 @@ static struct target read_text(const char *text)
     struct error error = {.code = ERROR_NONE};
     struct target read;
     t_write(SHOP_FILE, text);
-    if (!target_read(SHOP_FILE, &read, &error))
-        fail_msg("%s", error.text);
+    t_done(target_read(SHOP_FILE, &read, &error), error);
     return read;
 }
 
@@ -314,8 +313,7 @@ TEST(the_targets_of_the_examples_are_read)
         char path[4096];
         struct target example;
         snprintf(path, sizeof path, "%s/%s/shop.yaml", EXAMPLES, shops[i]);
-        if (!target_read(path, &example, &error))
-            fail_msg("%s", error.text);
+        t_done(target_read(path, &example, &error), error);
         assert_int_equal(example.stock, 100);
         assert_true(shop_query_is_given(&example.orders));
         target_fini(&example);
@@ -330,8 +328,7 @@ TEST(vendure_is_bought_at_in_four_requests)
 
     setenv("SHOP_URL", "http://127.0.0.1:3000", 1);
     setenv("SHOP_DATABASE", "dbname=shop", 1);
-    if (!target_read(EXAMPLES "/vendure/shop.yaml", &vendure, &error))
-        fail_msg("%s", error.text);
+    t_done(target_read(EXAMPLES "/vendure/shop.yaml", &vendure, &error), error);
     assert_int_equal(vendure.step_count, 3);
     for (size_t i = 0; i < vendure.step_count; i++) {
         assert_string_equal(vendure.steps[i].method, "POST");

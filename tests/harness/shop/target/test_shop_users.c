@@ -23,8 +23,7 @@ static bool read_text(const char *text)
 
 static void expect_users(const char *text, int64_t count)
 {
-    if (!read_text(text))
-        fail_msg("%s", error.text);
+    t_done(read_text(text), error);
     assert_int_equal(users.count, count);
 }
 
@@ -123,15 +122,14 @@ TEST(many_users)
 TEST(a_command_prints_them)
 {
     struct target target = {.users_command = "printf 'user,token\\n7,\"a,b\"\\n'"};
-    if (!users_open(&users, &target, "/dev/null", &error))
-        fail_msg("%s", error.text);
+    t_done(users_open(&users, &target, "/dev/null", &error), error);
     assert_int_equal(users.count, 1);
     expect_cell(0, "token", "a,b");
     users_close(&users);
     target.users_command = "echo user; exit 3";
     assert_false(users_open(&users, &target, "/dev/null", &error));
-    assert_non_null(strstr(error.text, "users, by a command: "));
-    assert_non_null(strstr(error.text, "exit status 3"));
+    t_says(error.text, "users, by a command: ");
+    t_says(error.text, "exit status 3");
 }
 
 TEST(a_range_counts)

@@ -87,8 +87,8 @@ TEST(without_an_outcome_200_is_a_yes)
 TEST(what_no_line_matches_is_looked_at_by_its_status)
 {
     assert_int_equal(buy(yes), 4);
-    assert_non_null(strstr(wire.heard, "POST /login"));
-    assert_non_null(strstr(wire.heard, "POST /buy"));
+    t_says(wire.heard, "POST /login");
+    t_says(wire.heard, "POST /buy");
     assert_int_equal(wire.sale.ledger.ops[1].last, SHOP_SOLD);
     assert_int_equal(buy(wrong), 2);
     assert_true(wire.sale.ledger.ops[0].unasked);
@@ -96,7 +96,7 @@ TEST(what_no_line_matches_is_looked_at_by_its_status)
     assert_int_equal(wire.sale.ledger.ops[0].end_us, LEDGER_NEVER);
     assert_int_equal(wire.sale.ledger.load.failures, 2);
     assert_int_equal(wire.sale.judgement.verdict, SHOP_VERDICT_INVALID);
-    assert_non_null(strstr(wire.sale.ledger.load.first_failure, "was answered with status 500"));
+    t_says(wire.sale.ledger.load.first_failure, "was answered with status 500");
 }
 
 /* A nonce in a header, a cookie and a value of the body, which the purchase says again in a header
@@ -115,10 +115,9 @@ TEST(what_a_step_takes_goes_into_the_next_request)
     wire.target.purchase.headers = headers;
     wire.target.purchase.header_count = 1;
     assert_int_equal(buy(answer), 4);
-    assert_non_null(strstr(wire.heard, "\r\nX-All: n-71 c-72 73\r\n"));
+    t_says(wire.heard, "\r\nX-All: n-71 c-72 73\r\n");
     assert_int_equal(buy(yes), 2);
-    assert_non_null(
-        strstr(wire.sale.ledger.load.first_failure, "its answer has nothing at x-nonce"));
+    t_says(wire.sale.ledger.load.first_failure, "its answer has nothing at x-nonce");
 }
 
 /* A request that was never sent is not sent again. */

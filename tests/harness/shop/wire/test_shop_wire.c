@@ -32,7 +32,7 @@ TEST(test_a_body_with_its_length)
     assert_int_equal(t_count(wire.heard, "{\"user\": \"8\", \"key\": \""), 1);
     assert_string_equal(wire.sale.ledger.ops[2].user, "9");
     assert_string_equal(wire.sale.ledger.ops[2].order, "17");
-    assert_non_null(strstr(wire.heard, wire.sale.ledger.ops[0].key));
+    t_says(wire.heard, wire.sale.ledger.ops[0].key);
 }
 
 TEST(test_a_body_in_chunks)
@@ -99,7 +99,7 @@ TEST(test_an_answer_that_is_too_long)
     wire_shop_buy(LISTENER_ANSWERS, answer, 1);
     free(answer);
     assert_int_equal(wire.sale.ledger.ops[0].last, SHOP_UNKNOWN);
-    assert_non_null(strstr(wire.sale.ledger.load.first_failure, "more than 1048576 bytes"));
+    t_says(wire.sale.ledger.load.first_failure, "more than 1048576 bytes");
 }
 
 /* All of them are sent again: at once, or when the first is answered. */

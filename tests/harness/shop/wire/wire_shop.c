@@ -57,8 +57,7 @@ size_t wire_shop_buy(enum listener_way way, const char *answer, int64_t buyers)
     sale_fini(&wire.sale);
     bool held = sale_hold(&plan, &wire.sale, &error);
     size_t count = listener_stop(listener, wire.heard, sizeof wire.heard);
-    if (!held)
-        fail_msg("%s", error.text);
+    t_done(held, error);
     return count;
 }
 
