@@ -21,10 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* LOOK_MS: between two looks at the rows. END_MS: for what is held when the buyers have gone. */
-enum { LOOK_MS = 50, END_MS = 60000 };
+enum { END_MS = 60000 }; /* for what is held when the buyers have gone */
 
 struct unpaid_sale {
+    const struct harness *harness;       /* borrowed */
     const struct api_strategy *strategy; /* borrowed */
     const char *body; /* borrowed; "": the strategy has no choice, or its default */
     int instances;
@@ -41,29 +41,24 @@ static bool look(const struct harness *harness, struct books *rows, struct error
     return witness_sum(harness->witness, product, product, rows, error);
 }
 
-static bool watch(const struct harness *harness, struct unpaid_sale *sale, struct error *error)
+/* The rows, while the buyers are there. */
+static bool watch(void *context, struct error *error)
 {
-    const struct fleet *fleet = &harness->fleet;
-    int64_t until_us = clock_mono_us() + harness->options->duration_s * CLOCK_US_PER_S;
+    struct unpaid_sale *sale = context;
+    const struct fleet *fleet = &sale->harness->fleet;
     struct books rows;
-    while (clock_mono_us() < until_us) {
-        if (!look(harness, &rows, error))
-            return false;
-        sale->looks++;
-        sale->wrong_looks += !books_consistent(&rows);
-        sale->most_held = rows.held > sale->most_held ? rows.held : sale->most_held;
-        if (!process_sleep_ms(LOOK_MS))
-            return error_fail(error, "interrupted");
-        if (fleet->instances && !instance_all_alive(fleet->instances, fleet->count, error))
-            return false;
-    }
-    return true;
+    if (!look(sale->harness, &rows, error))
+        return false;
+    sale->looks++;
+    sale->wrong_looks += !books_consistent(&rows);
+    sale->most_held = rows.held > sale->most_held ? rows.held : sale->most_held;
+    return !fleet->instances || instance_all_alive(fleet->instances, fleet->count, error);
 }
 
 /* Until nothing is held any more: each hold is over a second after it began. */
-static bool wait_for_the_end(const struct harness *harness, struct unpaid_sale *sale,
-                             struct error *error)
+static bool wait_for_the_end(struct unpaid_sale *sale, struct error *error)
 {
+    const struct harness *harness = sale->harness;
     int64_t product = harness->options->first_product;
     int64_t until_us = clock_mono_us() + END_MS * CLOCK_US_PER_MS;
     if (!phase_wait_settled(&harness->fleet, product, product, error))
@@ -73,14 +68,14 @@ static bool wait_for_the_end(const struct harness *harness, struct unpaid_sale *
             return false;
         if (sale->rows.held == 0 || clock_mono_us() >= until_us)
             return true;
-        if (!process_sleep_ms(LOOK_MS))
+        if (!process_sleep_ms(UNPAID_TICK_MS))
             return error_fail(error, "interrupted");
     }
 }
 
-static bool sell(const struct harness *harness, const struct api_strategy *strategy,
-                 struct unpaid_sale *sale, struct error *error)
+static bool sell(struct unpaid_sale *sale, struct error *error)
 {
+    const struct harness *harness = sale->harness;
     const struct options *options = harness->options;
     const struct fleet *fleet = &harness->fleet;
     int64_t epoch = 0;
@@ -94,20 +89,16 @@ static bool sell(const struct harness *harness, const struct api_strategy *strat
                                                    ? options->connections
                                                    : UNPAID_BUYERS_MAX,
                                      .product = options->first_product,
-                                     .strategy = strategy->name,
+                                     .strategy = sale->strategy->name,
                                      .query = query,
-                                     .seed = options->seed};
-    if (!api_put_products(harness->api, fleet->urls[0], &put, error) ||
-        !witness_remember(harness->witness, put.first, put.first, epoch, error) ||
-        !phase_wait_clean(fleet, put.first, put.first, error))
-        return false;
-    struct unpaid_crowd *crowd = unpaid_crowd_start(&plan, error);
-    if (!crowd)
-        return false;
-    struct error ignored;
-    bool made = watch(harness, sale, error);
-    made = unpaid_crowd_end(crowd, &sale->told, made ? error : &ignored) && made;
-    return made && wait_for_the_end(harness, sale, error) &&
+                                     .seed = options->seed,
+                                     .duration_us = options->duration_s * CLOCK_US_PER_S,
+                                     .tick = watch,
+                                     .context = sale};
+    return api_put_products(harness->api, fleet->urls[0], &put, error) &&
+           witness_remember(harness->witness, put.first, put.first, epoch, error) &&
+           phase_wait_clean(fleet, put.first, put.first, error) &&
+           unpaid_crowd_run(&plan, &sale->told, error) && wait_for_the_end(sale, error) &&
            witness_same_sales(harness->witness, error);
 }
 
@@ -235,10 +226,11 @@ static bool sell_and_judge(struct unpaid *unpaid, const struct api_strategy *str
                            struct error *error)
 {
     const struct harness *harness = &unpaid->harness;
-    struct unpaid_sale sale = {.strategy = strategy,
+    struct unpaid_sale sale = {.harness = harness,
+                               .strategy = strategy,
                                .body = harness_plan(harness, strategy, 1).body,
                                .instances = (int)harness->fleet.count};
-    if (!sell(harness, strategy, &sale, error))
+    if (!sell(&sale, error))
         return error_prefix(error, "%s", strategy->name);
     unpaid->tally.counts[verdict_of_sale(&sale)]++;
     print_sale(stdout, &sale);

@@ -6,10 +6,7 @@
 #include "loadtest/base/random.h"
 #include "loadtest/engine/plain.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Of ten orders so many are paid at once, and so many when the hold ends, this much earlier or
@@ -26,12 +23,9 @@ struct buyer {
 
 struct unpaid_crowd {
     const struct unpaid_plan *plan; /* borrowed */
-    pthread_t thread;
-    atomic_bool ending;
-    bool made; /* of the thread, as the rest: read when it has ended */
-    struct error error;
     struct unpaid_tally tally;
-    size_t holding; /* buyers with an order to be paid */
+    int64_t until_us, ticked_us; /* 0: it has not begun */
+    size_t holding;              /* buyers with an order to be paid */
     struct buyer buyers[UNPAID_BUYERS_MAX];
 };
 
@@ -62,7 +56,7 @@ static enum engine_next next(void *self, size_t connection, int64_t now_us,
     struct buyer *buyer = &crowd->buyers[number];
     bool pays = *buyer->order != '\0';
     if (buyer->busy || buyer->due_us > now_us || connection % EACH != (pays ? PAYS : BUYS) ||
-        (!pays && atomic_load(&crowd->ending)))
+        (!pays && now_us >= crowd->until_us))
         return ENGINE_PASSES;
     buyer->busy = true;
     if (pays)
@@ -148,9 +142,8 @@ static void answered(void *self, size_t connection, int64_t now_us, const struct
 
 static bool is_over(void *self, size_t busy, int64_t now_us)
 {
-    struct unpaid_crowd *crowd = self;
-    (void)now_us;
-    return atomic_load(&crowd->ending) && busy == 0 && crowd->holding == 0;
+    const struct unpaid_crowd *crowd = self;
+    return now_us >= crowd->until_us && busy == 0 && crowd->holding == 0;
 }
 
 static size_t server_of(size_t connection)
@@ -158,45 +151,36 @@ static size_t server_of(size_t connection)
     return connection / EACH + connection % EACH;
 }
 
-static void *crowd_main(void *argument)
+static bool begin(void *self, int64_t now_us, struct error *error)
+{
+    struct unpaid_crowd *crowd = self;
+    (void)error;
+    crowd->until_us = now_us + crowd->plan->duration_us;
+    return true;
+}
+
+static bool tick(void *self, int64_t now_us, struct error *error)
+{
+    struct unpaid_crowd *crowd = self;
+    if (crowd->until_us == 0 || now_us - crowd->ticked_us < UNPAID_TICK_MS * CLOCK_US_PER_MS)
+        return true;
+    crowd->ticked_us = now_us;
+    return crowd->plan->tick(crowd->plan->context, error);
+}
+
+bool unpaid_crowd_run(const struct unpaid_plan *plan, struct unpaid_tally *tally,
+                      struct error *error)
 {
     static const struct behaviour behaviour = {
-        .next = next, .answered = answered, .is_over = is_over};
-    struct unpaid_crowd *crowd = argument;
-    const struct plain_plan plain = {.servers = crowd->plan->targets,
-                                     .servers_count = crowd->plan->targets_count,
-                                     .server_of = server_of};
+        .next = next, .answered = answered, .is_over = is_over, .begin = begin, .tick = tick};
+    struct unpaid_crowd crowd = {.plan = plan};
+    const struct plain_plan plain = {
+        .servers = plan->targets, .servers_count = plan->targets_count, .server_of = server_of};
     struct engine_plan engine = {
-        .behaviour = &behaviour, .self = crowd, .connections = EACH * (size_t)crowd->plan->buyers};
-    crowd->made = plain_run(&plain, &engine, &crowd->error);
-    return NULL;
-}
-
-struct unpaid_crowd *unpaid_crowd_start(const struct unpaid_plan *plan, struct error *error)
-{
-    struct unpaid_crowd *crowd = calloc(1, sizeof *crowd);
-    if (!crowd) {
-        error_fail(error, "out of memory");
-        return NULL;
-    }
-    crowd->plan = plan;
+        .behaviour = &behaviour, .self = &crowd, .connections = EACH * (size_t)plan->buyers};
     for (int64_t i = 0; i < plan->buyers; i++)
-        crowd->buyers[i].random = random_begin(plan->seed, (uint64_t)i);
-    if (pthread_create(&crowd->thread, NULL, crowd_main, crowd) == 0)
-        return crowd;
-    free(crowd);
-    error_fail(error, "no thread for the buyers");
-    return NULL;
-}
-
-bool unpaid_crowd_end(struct unpaid_crowd *crowd, struct unpaid_tally *tally, struct error *error)
-{
-    atomic_store(&crowd->ending, true);
-    pthread_join(crowd->thread, NULL);
-    bool made = crowd->made;
-    *tally = crowd->tally;
-    if (!made)
-        *error = crowd->error;
-    free(crowd);
+        crowd.buyers[i].random = random_begin(plan->seed, (uint64_t)i);
+    bool made = plain_run(&plain, &engine, error);
+    *tally = crowd.tally;
     return made;
 }

@@ -1,6 +1,6 @@
 /*
  * Buyers who have yet to pay: each buys one unit with a hold of a second, and then pays at once, or
- * when the hold ends, or never. All of them are on one thread beside the caller's.
+ * when the hold ends, or never.
  */
 #ifndef SECKILL_LOADTEST_COMMANDS_UNPAID_UNPAID_CROWD_H
 #define SECKILL_LOADTEST_COMMANDS_UNPAID_UNPAID_CROWD_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { UNPAID_BUYERS_MAX = 256, UNPAID_HOLD_S = 1 };
+enum { UNPAID_BUYERS_MAX = 256, UNPAID_HOLD_S = 1, UNPAID_TICK_MS = 50 };
 
 struct unpaid_plan {
     const char *const *targets; /* borrowed: http://HOST:PORT; buyers in turn */
@@ -20,6 +20,10 @@ struct unpaid_plan {
     const char *strategy; /* borrowed */
     const char *query;    /* borrowed: what else stands in the target, "&wait_ms=5" */
     int64_t seed;
+    int64_t duration_us; /* nobody buys after that; who holds an order still pays */
+    /* Every UNPAID_TICK_MS while they are there. False ends it. */
+    bool (*tick)(void *context, struct error *error);
+    void *context;
 };
 
 /* What they were told, added up. */
@@ -34,12 +38,9 @@ struct unpaid_tally {
     int64_t odd;       /* answers that make no sense */
 };
 
-struct unpaid_crowd;
-
-/* NULL with the error when the thread or memory is missing. `plan` is borrowed. */
-struct unpaid_crowd *unpaid_crowd_start(const struct unpaid_plan *plan, struct error *error);
-/* No more buying; waits until what was begun is over, at most a hold and two calls. False with the
- * error: the buyers could not connect, or were interrupted. */
-bool unpaid_crowd_end(struct unpaid_crowd *crowd, struct unpaid_tally *tally, struct error *error);
+/* Until what they have begun is over. False with the error: the buyers could not connect, were
+ * interrupted, or the tick ended it. */
+bool unpaid_crowd_run(const struct unpaid_plan *plan, struct unpaid_tally *tally,
+                      struct error *error);
 
 #endif
