@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <grp.h>
 #include <libpq-fe.h>
 #include <pwd.h>
@@ -18,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { EXIT_SKIPPED = 77, POLL_US = 10000, DEPTH = 4 };
+enum { EXIT_SKIPPED = 77, POLL_US = 10000 };
 
 struct pgbouncer {
     char folder[32];
@@ -183,21 +182,13 @@ struct pgbouncer *pgbouncer_start(const char *folder, int pool, bool names)
     return bouncer;
 }
 
-static int unlink_entry(const char *path, const struct stat *stat, int type, struct FTW *at)
-{
-    (void)stat;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
 void pgbouncer_stop(struct pgbouncer *bouncer)
 {
     if (!bouncer)
         return;
     kill(bouncer->pid, SIGKILL);
     waitpid(bouncer->pid, NULL, 0);
-    nftw(bouncer->folder, unlink_entry, DEPTH, FTW_DEPTH | FTW_PHYS);
+    t_remove_folder(bouncer->folder);
     free(bouncer);
 }
 

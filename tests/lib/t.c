@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <ftw.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -75,6 +76,17 @@ void t_write(const char *path, const char *text)
 
     if ((file && fclose(file) != 0) || !written)
         fail_msg("%s: %s", path, strerror(errno));
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)kind, (void)walk;
+    return remove(path);
+}
+
+void t_remove_folder(const char *path)
+{
+    nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 char *t_read_all(const char *path)

@@ -64,6 +64,9 @@ const char *t_read(const char *path, char *out, size_t size);
 /* A file anew, with this text; the test fails when it cannot. */
 void t_write(const char *path, const char *text);
 
+/* A folder with all that is in it, as far as that goes. */
+void t_remove_folder(const char *path);
+
 /* All of a file, a text; free it. The test fails when it cannot. */
 char *t_read_all(const char *path);
 

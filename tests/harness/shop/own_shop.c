@@ -4,13 +4,6 @@
 
 #include <stdio.h>
 
-const char *own_shop_path(const char *name)
-{
-    static char path[200];
-    snprintf(path, sizeof path, "%s/%s", program->folder, name);
-    return path;
-}
-
 void own_shop_write(const char *audit)
 {
     own_shop_describe(&(struct own_shop){.audit = audit});
@@ -19,7 +12,7 @@ void own_shop_write(const char *audit)
 void own_shop_describe(const struct own_shop *is)
 {
     const char *own = program->count ? program->servers[0].url : "http://127.0.0.1:1";
-    FILE *to = fopen(own_shop_path("shop.yaml"), "we");
+    FILE *to = fopen(program_path("shop.yaml"), "we");
     assert_non_null(to);
     fprintf(to,
             "name: our shop\n"

@@ -29,9 +29,6 @@ void own_shop_write(const char *audit); /* the same with nothing else */
     "    sql: SELECT o.id, user_id, quantity FROM seckill.orders o JOIN seckill.product p\n"       \
     "      ON p.id = product_id AND p.epoch = o.epoch WHERE p.id = {product} AND status = 1\n"
 
-/* Of a file in the program's folder; valid until the next call. */
-const char *own_shop_path(const char *name);
-
 /* Runs it with 80 buyers and more arguments; its exit status. */
 int own_shop_run(const char *arguments);
 

@@ -55,7 +55,7 @@ TEST_WITH(what_the_books_do_not_say_is_no_measure, program_one, program_end)
     program_says("--fail-if: committed is not measured here: the target's audit names no orders; "
                  "there are p50, p90, p99, max, orders, accepted, refused and failed");
     program_file_says("junit.xml", "<error message=\"--fail-if: committed is not measured here");
-    assert_int_equal(access(own_shop_path("ledger.jsonl"), F_OK), -1);
+    assert_int_equal(access(program_path("ledger.jsonl"), F_OK), -1);
     expect_status(gated("p99>1000s,orders<80"), 0);
 }
 

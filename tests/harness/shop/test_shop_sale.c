@@ -12,6 +12,8 @@
 
 static struct target target;
 static struct sale sale;
+static char log_path[200]; /* where its commands' words go */
+static struct shop_asker asker;
 
 /* Our server as a target: one unit a user, 40 users, every second purchase twice; and more lines.
  */
@@ -23,7 +25,9 @@ static void describe(const char *strategy, const char *more)
     own_shop_describe(&(struct own_shop){
         .strategy = strategy, .users = "1..40", .audit = OWN_SHOP_AUDIT, .more = lines});
     target_fini(&target);
-    t_done(target_read(own_shop_path("shop.yaml"), &target, &error), error);
+    snprintf(log_path, sizeof log_path, "%s", program_path("shop.log"));
+    t_done(target_read(program_path("shop.yaml"), &target, &error), error);
+    asker = (struct shop_asker){&target, log_path, 60000};
 }
 
 static struct sale_plan plan_of(void)
@@ -176,8 +180,6 @@ TEST_WITH(test_a_sale_that_does_not_begin, program_one, end)
     t_says(error.text, "there are 20 orders already");
 }
 
-static struct shop_asker asker;
-
 /* The books by a command, or by SQL, are refused with a text. */
 static void expect_refusal(const struct shop_query *orders, const struct shop_query *left,
                            const char *said)
@@ -196,7 +198,6 @@ TEST_WITH(test_books_that_cannot_be_read, program_alone, end)
 {
     const struct shop_query none = {.sql = NULL};
     describe("conditional", "");
-    asker = (struct shop_asker){&target, own_shop_path("shop.log"), 60000};
     expect_refusal(&(struct shop_query){.sql = "SELECT nothing"}, &none, "orders: PostgreSQL:");
     expect_refusal(&(struct shop_query){.sql = "SELECT {user}"}, &none, "{product} and {stock}");
     expect_refusal(&(struct shop_query){.command = "echo why >&2; exit 3"}, &none,
@@ -227,7 +228,6 @@ TEST_WITH(test_books_in_another_encoding, program_alone, end)
     struct rows books;
     char database[600];
     describe("conditional", "");
-    asker = (struct shop_asker){&target, own_shop_path("shop.log"), 60000};
     snprintf(database, sizeof database, "%s client_encoding=LATIN1", program_database());
     target.database = database;
     target.stock_left.sql = NULL;
@@ -246,7 +246,6 @@ TEST_WITH(test_books_by_a_command, program_alone, end)
     struct error error = {.text = ""};
     struct rows books;
     describe("conditional", "");
-    asker = (struct shop_asker){&target, own_shop_path("shop.log"), 60000};
     target.orders =
         (struct shop_query){.command = "echo aside >&2; echo '[[7, \"ann\"], [\"b\", 8, 2]]'"};
     target.stock_left = (struct shop_query){.command = "echo $STOCK"};
@@ -265,7 +264,6 @@ TEST_WITH(test_a_shop_that_is_never_quiet, program_alone, end)
 {
     struct error error = {.text = ""};
     describe("conditional", "");
-    asker = (struct shop_asker){&target, own_shop_path("shop.log"), 60000};
     target.quiet = (struct shop_query){.sql = "SELECT false"};
     target.quiet.within_us = 1000;
     assert_false(audit_wait_quiet(&asker, &error));

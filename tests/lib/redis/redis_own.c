@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <hiredis/hiredis.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -225,14 +224,6 @@ void redis_own_kill(struct redis_own *redis)
     end_process(redis);
 }
 
-static int unlink_entry(const char *path, const struct stat *stat, int type, struct FTW *at)
-{
-    (void)stat;
-    (void)type;
-    (void)at;
-    return remove(path);
-}
-
 int redis_own_teardown(void **state)
 {
     (void)state;
@@ -240,7 +231,7 @@ int redis_own_teardown(void **state)
         if (!all[i])
             continue;
         end_process(all[i]);
-        nftw(all[i]->folder, unlink_entry, 8, FTW_DEPTH | FTW_PHYS);
+        t_remove_folder(all[i]->folder);
         free(all[i]);
         all[i] = NULL;
     }

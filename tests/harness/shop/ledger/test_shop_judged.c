@@ -20,17 +20,17 @@
 
 static char *read_file(const char *name)
 {
-    return t_read_all(own_shop_path(name));
+    return t_read_all(program_path(name));
 }
 
 static bool is_there(const char *name)
 {
-    return access(own_shop_path(name), F_OK) == 0;
+    return access(program_path(name), F_OK) == 0;
 }
 
 static void take_away(const char *name)
 {
-    assert_int_equal(unlink(own_shop_path(name)), 0);
+    assert_int_equal(unlink(program_path(name)), 0);
 }
 
 static int judge(const char *ledger, const char *arguments)
@@ -126,7 +126,7 @@ static bool sells(void)
 {
     char line[4096];
     bool found = false;
-    FILE *from = fopen(own_shop_path("ledger.jsonl"), "re");
+    FILE *from = fopen(program_path("ledger.jsonl"), "re");
     while (from && fgets(line, sizeof line, from))
         found = found || strstr(line, "\"is\":");
     if (from)
@@ -161,12 +161,12 @@ TEST_WITH(what_is_no_ledger_of_this_sale_is_refused, program_alone, program_end)
     take_away("report.html");
     is_refused("nothing.jsonl", "/nothing.jsonl: No such file or directory");
     is_refused("shop.yaml", "/shop.yaml: line 1: no JSON object");
-    t_write(own_shop_path("record.jsonl"), record);
+    t_write(program_path("record.jsonl"), record);
     is_refused("record.jsonl", "line 1: a ledger of `record`: seckill-loadtest check judges it");
     at = strstr(ledger, "{\"op\":1,");
     assert_non_null(at);
     *at = '<';
-    t_write(own_shop_path("damaged.jsonl"), ledger);
+    t_write(program_path("damaged.jsonl"), ledger);
     is_refused("damaged.jsonl", "/damaged.jsonl: line ");
     free(ledger);
     own_shop_write("  stock: {sql: 'SELECT 1'}\n");

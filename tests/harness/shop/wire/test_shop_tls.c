@@ -78,10 +78,10 @@ TEST(one_that_is_made_out_to_another_host_is_refused)
 /* The shop is not asked: no ledger was begun. */
 static void expect_unasked(const char *vouching, const char *said)
 {
-    unlink(own_shop_path("ledger.jsonl"));
+    unlink(program_path("ledger.jsonl"));
     assert_int_equal(judge("localhost", vouching, TWO), 2);
     program_says(said);
-    assert_int_equal(access(own_shop_path("ledger.jsonl"), F_OK), -1);
+    assert_int_equal(access(program_path("ledger.jsonl"), F_OK), -1);
 }
 
 TEST(a_file_that_can_vouch_for_nobody_is_said_first)
@@ -94,7 +94,7 @@ TEST(a_file_that_can_vouch_for_nobody_is_said_first)
 /* It looks like a certificate, so that curl alone finds out. */
 TEST(a_damaged_file_is_named)
 {
-    t_write(own_shop_path("damaged.pem"),
+    t_write(program_path("damaged.pem"),
             "-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n");
     assert_int_equal(judge("localhost", "damaged.pem", TWO), 2);
     program_says("2 requests went wrong, the first: --ca-file cannot be used: ");

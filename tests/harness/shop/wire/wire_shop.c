@@ -3,7 +3,6 @@
 
 #include "lib/t.h"
 
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,17 +26,11 @@ int wire_shop_begin(void **state)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
-{
-    (void)status, (void)kind, (void)walk;
-    return remove(path);
-}
-
 int wire_shop_end(void **state)
 {
     (void)state;
     sale_fini(&wire.sale);
-    nftw(wire.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    t_remove_folder(wire.folder);
     return 0;
 }
 
