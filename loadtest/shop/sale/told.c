@@ -88,14 +88,13 @@ static json_t *answers_json(const struct sale_answers *answers)
     json_t *all = json_object();
     for (size_t i = 0; i < SHOP_MEANINGS; i++) {
         const struct latency_figures *figures = &answers[i].figures;
-        json_t *one = json_pack("{s:I, s:I}", "first", (json_int_t)answers[i].count, "in_the_end",
-                                (json_int_t)answers[i].became);
+        json_t *one =
+            json_pack("{sI sI}", "first", answers[i].count, "in_the_end", answers[i].became);
         if (figures->count > 0)
-            json_object_update_new(
-                one, json_pack("{s:I, s:I, s:I, s:I, s:I}", "p50_us", (json_int_t)figures->p50_us,
-                               "p90_us", (json_int_t)figures->p90_us, "p99_us",
-                               (json_int_t)figures->p99_us, "p999_us", (json_int_t)figures->p999_us,
-                               "max_us", (json_int_t)figures->max_us));
+            json_object_update_new(one, json_pack("{sI sI sI sI sI}", "p50_us", figures->p50_us,
+                                                  "p90_us", figures->p90_us, "p99_us",
+                                                  figures->p99_us, "p999_us", figures->p999_us,
+                                                  "max_us", figures->max_us));
         json_object_set_new(all, shop_meaning_name((enum shop_meaning)i), one);
     }
     return all;
@@ -138,20 +137,13 @@ bool told_write(const struct told *told, struct error *error)
 {
     const struct target *target = told->plan->target;
     const struct shop_judgement *judgement = &told->sale->judgement;
-    FILE *file = files_create(told->plan->folder, "results.json", error);
-    if (!file)
-        return false;
-    json_t *all = json_pack(
-        "{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o, s:o, s:o, s:o}", "shop", target->name, "target",
-        target->path, "product", (json_int_t)target->product, "stock", (json_int_t)target->stock,
-        "limit", (json_int_t)target->limit, "verdict", shop_verdict_name(judgement->verdict), "why",
-        judgement->why, "claims", claims_json(judgement), "answers", answers_json(told->answers),
-        "books", books_json(&told->sale->ledger.books), "load", load_json(told));
+    json_t *all = json_pack("{ss ss sI sI sI ss ss so so so so}", "shop", target->name, "target",
+                            target->path, "product", target->product, "stock", target->stock,
+                            "limit", target->limit, "verdict",
+                            shop_verdict_name(judgement->verdict), "why", judgement->why, "claims",
+                            claims_json(judgement), "answers", answers_json(told->answers), "books",
+                            books_json(&told->sale->ledger.books), "load", load_json(told));
     if (all && told->fail_if->count > 0)
         json_object_set_new(all, "thresholds", gate_load_json(told->fail_if, told->measured));
-    bool made = all && json_dumpf(all, file, JSON_INDENT(1)) == 0;
-    json_decref(all);
-    fputc('\n', file);
-    bool closed = files_close(file, "results.json", error);
-    return closed && (made || error_fail(error, "results.json: out of memory"));
+    return files_write_json(told->plan->folder, "results.json", all, error);
 }
