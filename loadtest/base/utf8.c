@@ -1,8 +1,7 @@
 /* See utf8.h. */
 #include "loadtest/base/utf8.h"
 
-/* The length of the sequence that begins here, of `left` bytes, at least 1; 0: none does. */
-static size_t sequence_at(const char *text, size_t left)
+size_t utf8_sequence(const char *text, size_t left)
 {
     const unsigned char *at = (const unsigned char *)text;
     size_t length = at[0] < 0x80 ? 1 : at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
@@ -22,10 +21,18 @@ size_t utf8_bad_line(const char *text, size_t length)
 {
     size_t line = 1;
     for (size_t i = 0, sequence; i < length; i += sequence) {
-        sequence = sequence_at(text + i, length - i);
+        sequence = utf8_sequence(text + i, length - i);
         if (sequence == 0 || text[i] == '\0')
             return line;
         line += text[i] == '\n';
     }
     return 0;
+}
+
+int utf8_width(const char *text, size_t length)
+{
+    int width = 0;
+    for (size_t i = 0; i < length; i++)
+        width += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return width;
 }

@@ -1,6 +1,8 @@
 /* See table.h. */
 #include "loadtest/report/table.h"
 
+#include "loadtest/base/utf8.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,15 +180,6 @@ static bool is_shown(const struct table *table, const struct column *column)
            (table->limited || !(column->views & IF_LIMITED));
 }
 
-/* Of a text on the screen: ± is two bytes and one column. */
-static int width_of(const char *text)
-{
-    int width = 0;
-    for (; *text; text++)
-        width += ((unsigned char)*text & 0xC0) != 0x80;
-    return width;
-}
-
 /* `row` NULL: the title. */
 static struct cell cell_of(const struct column *column, const struct row *row)
 {
@@ -200,10 +193,10 @@ static struct cell cell_of(const struct column *column, const struct row *row)
 static void measure_widths(struct table *table)
 {
     for (int i = 0; i < COLUMNS; i++) {
-        table->widths[i] = width_of(columns[i].title);
+        table->widths[i] = utf8_width(columns[i].title, strlen(columns[i].title));
         for (size_t row = 0; row < table->count; row++) {
             struct cell cell = cell_of(&columns[i], &table->rows[row]);
-            int width = width_of(cell.text);
+            int width = utf8_width(cell.text, strlen(cell.text));
             table->widths[i] = width > table->widths[i] ? width : table->widths[i];
         }
     }
@@ -227,7 +220,7 @@ static void print_row(const struct table *table, const struct row *row)
         if (!is_shown(table, &columns[i]))
             continue;
         struct cell cell = cell_of(&columns[i], row);
-        int padding = table->widths[i] - width_of(cell.text);
+        int padding = table->widths[i] - utf8_width(cell.text, strlen(cell.text));
         fprintf(table->to, "%*s",
                 behind + (columns[i].words ? 0 : padding) + (first ? 0 : 1 + columns[i].words), "");
         print_text(table, &cell);

@@ -1,6 +1,7 @@
 /* See print.h. */
 #include "loadtest/zoo/print.h"
 
+#include "loadtest/base/utf8.h"
 #include "loadtest/zoo/play.h"
 
 #include <jansson.h>
@@ -38,15 +39,6 @@ static void say_verdict(const struct zoo_books *books, bool zh, char out[ZOO_VER
     }
 }
 
-/* Characters, not bytes: what continues one in UTF-8 takes no place. */
-static int width_of(const char *text, size_t length)
-{
-    int width = 0;
-    for (size_t i = 0; i < length; i++)
-        width += ((unsigned char)text[i] & 0xC0) != 0x80;
-    return width;
-}
-
 /* An answer stays on one line: its blanks are these until they are printed. */
 enum { UNBREAKABLE = '\x01' };
 
@@ -68,7 +60,7 @@ static size_t fit(const char *text, int width)
         size_t next = at + 1;
         while (((unsigned char)text[next] & 0xC0) == 0x80)
             next++;
-        if (width_of(text, next) > width)
+        if (utf8_width(text, next) > width)
             return blank ? blank : at;
         at = next;
     }

@@ -1,10 +1,10 @@
 /* See junit.h. */
 #include "loadtest/report/pipeline/junit.h"
 
+#include "loadtest/base/utf8.h"
 #include "loadtest/report/files.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,28 +35,14 @@ void junit_add(struct junit *junit, const struct junit_case *one)
     junit->cases[junit->count++] = *one;
 }
 
-/* The length of the UTF-8 sequence at `at` when XML may have its character; 0: it may not. */
-static size_t character(const unsigned char *at, size_t left)
+/* The length of the character at `at` when XML may have it; 0: it may not. */
+static size_t character(const char *at, size_t left)
 {
-    if (*at < 0x80)
-        return *at >= 0x20 || *at == '\t' || *at == '\n' ? 1 : 0;
-    size_t length = *at >= 0xc2 && *at < 0xe0   ? 2
-                    : *at >= 0xe0 && *at < 0xf0 ? 3
-                    : *at >= 0xf0 && *at < 0xf5 ? 4
-                                                : 0;
-    if (length == 0 || length > left)
-        return 0;
-    uint32_t code = *at & (0xffu >> (length + 1));
-    for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80)
+    static const char *const no_characters[] = {"\xef\xbf\xbe", "\xef\xbf\xbf"};
+    for (size_t i = 0; i < 2; i++)
+        if (strncmp(at, no_characters[i], 3) == 0)
             return 0;
-        code = code << 6 | (at[i] & 0x3fu);
-    }
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    bool surrogate = code >= 0xd800 && code < 0xe000;
-    return code < least[length] || code > 0x10ffff || surrogate || code == 0xfffe || code == 0xffff
-               ? 0
-               : length;
+    return (unsigned char)*at >= 0x20 || *at == '\t' || *at == '\n' ? utf8_sequence(at, left) : 0;
 }
 
 /* As text or as an attribute's value. What XML cannot hold, or was cut off within a character, is
@@ -68,7 +54,7 @@ static void write_text(FILE *to, const char *text)
                                         "&#39;", "&#10;", "&#9;"};
     size_t left = strlen(text);
     while (left > 0) {
-        size_t length = character((const unsigned char *)text, left);
+        size_t length = character(text, left);
         const char *found = length == 1 ? strchr(special, *text) : NULL;
         if (length == 0)
             fputs("\xef\xbf\xbd", to);
