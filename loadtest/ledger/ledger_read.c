@@ -4,6 +4,8 @@
 #include "loadtest/ledger/ledger_write.h"
 #include "loadtest/ledger/reading.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,9 +25,8 @@ static bool check_whose(enum ledger_whose whose, bool is_shops, struct error *er
                                       : "a ledger of `record`: seckill-loadtest check judges it");
 }
 
-static bool read_head(void *context, const json_t *line, struct error *error)
+static bool read_head(struct reading *reading, const json_t *line, struct error *error)
 {
-    struct reading *reading = context;
     int64_t format;
     if (!json_object_get(line, "ledger"))
         return error_fail(error, "no ledger: \"ledger\" is missing");
@@ -152,9 +153,8 @@ static bool read_end(struct ledger *out, const json_t *line, struct error *error
     return take_answer(line, op, error);
 }
 
-static bool read_line(void *context, const json_t *line, struct error *error)
+static bool read_line(struct reading *reading, const json_t *line, struct error *error)
 {
-    struct reading *reading = context;
     struct ledger *out = reading->out;
     const char *kind = json_string_value(json_object_get(line, "do"));
     if (json_object_get(line, "ledger"))
@@ -172,19 +172,62 @@ static bool read_line(void *context, const json_t *line, struct error *error)
     return true;
 }
 
+/* Of a file that somebody has edited the first line may begin with a byte order mark. */
+static json_t *load(const char *text, size_t length, size_t number)
+{
+    json_error_t fault;
+    size_t mark = number == 1 && length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    return json_loadb(text + mark, length - mark, JSON_REJECT_DUPLICATES, &fault);
+}
+
+/* What a getline gave: a last line that is no JSON and has no end was cut off. */
+static bool take(struct reading *reading, const char *text, size_t length, size_t number,
+                 struct error *error)
+{
+    size_t most = reading->whose == LEDGER_OF_SHOP ? SHOP_LINE_BYTES_MAX : LINE_BYTES_MAX;
+    if (length > most)
+        return error_fail(error, "longer than %zu bytes", most);
+    if (number > 1 && strspn(text, " \t\r\n") >= length)
+        return true;
+    json_t *line = load(text, length, number);
+    bool good = json_is_object(line);
+    if (good)
+        good = number == 1 ? read_head(reading, line, error) : read_line(reading, line, error);
+    else if (number > 1 && text[length - 1] != '\n')
+        reading->out->cut = good = true;
+    else
+        error_fail(error, "no JSON object");
+    json_decref(line);
+    return good;
+}
+
+static bool read_lines(struct reading *reading, FILE *from, struct error *error)
+{
+    char *text = NULL;
+    size_t size = 0, number = 0;
+    ssize_t length;
+    bool good = true;
+    while (good && (length = getline(&text, &size, from)) > 0) {
+        good = take(reading, text, (size_t)length, ++number, error);
+        if (!good)
+            error_prefix(error, "line %zu", number);
+    }
+    free(text);
+    if (good && !feof(from))
+        return error_fail(error, "%s", strerror(errno));
+    if (good && number == 0)
+        return error_fail(error, "it is empty");
+    return good;
+}
+
 bool ledger_read(struct ledger *out, FILE *from, enum ledger_whose whose, struct error *error)
 {
     struct reading reading = {.out = out, .whose = whose};
-    struct lines lines = {.most = whose == LEDGER_OF_SHOP ? SHOP_LINE_BYTES_MAX : LINE_BYTES_MAX,
-                          .head = read_head,
-                          .line = read_line,
-                          .context = &reading};
     *out = (struct ledger){0};
-    bool good = lines_read(&lines, from, error) && ledger_sort_products(out, error) &&
+    bool good = read_lines(&reading, from, error) && ledger_sort_products(out, error) &&
                 (!out->shop || out->done ||
                  error_fail(error, "it was cut off: the run did not come to its end (no line "
                                    "\"done\"), so it has no verdict"));
-    out->cut = lines.cut;
     if (!good)
         ledger_fini(out);
     return good;
@@ -193,10 +236,10 @@ bool ledger_read(struct ledger *out, FILE *from, enum ledger_whose whose, struct
 bool ledger_read_file(struct ledger *out, const char *path, enum ledger_whose whose,
                       struct error *error)
 {
-    FILE *from = lines_open(path, error);
+    FILE *from = fopen(path, "re");
     *out = (struct ledger){0};
     if (!from)
-        return false;
+        return error_fail(error, "%s: %s", path, strerror(errno));
     bool good = ledger_read(out, from, whose, error) || error_prefix(error, "%s", path);
     fclose(from);
     return good;

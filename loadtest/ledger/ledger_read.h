@@ -1,8 +1,8 @@
 /*
  * Reads a ledger's file (docs/JUDGING.md). A last line that is not whole, as a recorder that was
  * killed leaves it, is left out and told (`cut`). Fields that it does not know are skipped, and so
- * are lines of an unknown sort, which are counted. Everything else that is not as the format says is
- * refused with its line: a file that is not understood is not judged. A shop's has to be whole
+ * are lines of an unknown sort, which are counted. Everything else that is not as the format says
+ * is refused with its line: a file that is not understood is not judged. A shop's has to be whole
  * besides: no line is unknown, each purchase and the load have an end, and the books as many orders
  * as they say.
  */

@@ -9,8 +9,8 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 /* One that is not there is `otherwise`. */
 bool line_take_number(const json_t *line, const char *name, int64_t otherwise, int64_t *out,
@@ -30,20 +30,5 @@ bool line_take_text(const json_t *line, const char *name, char *out, size_t size
 /* A copy of at most `most` bytes, for the caller to free; NULL when it is not there, or empty. */
 bool line_copy_text(const json_t *line, const char *name, size_t most, char **out,
                     struct error *error);
-
-/* The readers of a file of lines. */
-struct lines {
-    size_t most; /* bytes of a line, with its end */
-    bool (*head)(void *context, const json_t *line, struct error *error); /* the first */
-    bool (*line)(void *context, const json_t *line, struct error *error); /* the others */
-    void *context;
-    bool cut; /* set: the last line is no JSON and has no end, as a run that was killed leaves it */
-};
-
-/* Line by line. Of a file that somebody has edited the first may begin with a byte order mark, and
- * others be blank. False: the error names the line. */
-bool lines_read(struct lines *lines, FILE *from, struct error *error);
-/* The file; NULL, with the error, when it cannot be opened. */
-FILE *lines_open(const char *path, struct error *error);
 
 #endif
