@@ -175,7 +175,6 @@ bool buyer_learn(struct buyer *buyer, struct hall *hall, struct crowd_tally *tal
 {
     if (buyer->step == BUYER_LOOKS) {
         tally->looks++;
-        tally->failed_looks += reply->status != 200;
         buyer->step = --buyer->looks > 0 ? BUYER_LOOKS : BUYER_BUYS;
         return true;
     }

@@ -40,7 +40,7 @@ struct buyer {
 
 /* What a crowd was told. Orders, but for `tickets` and `looks`. */
 struct crowd_tally {
-    int64_t looks, failed_looks;
+    int64_t looks;
     int64_t bought;
     int64_t sold_out;              /* refusals */
     int64_t repeated;              /* keys that were sent again, or twice at once */

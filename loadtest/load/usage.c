@@ -101,7 +101,6 @@ struct usage usage_watch_sum(const struct usage_watch *watch, size_t threads)
         double ran = (double)(thread->ran_ns - begin.ran_ns) / 1e9 / seconds;
         double busy = ran + (double)(thread->waited_ns - begin.waited_ns) / 1e9 / seconds;
         if (thread->process == watch->generator) {
-            usage.generator_cpu += ran;
             usage.generator_busy += busy / (double)threads;
         } else {
             usage.server_cpu += ran;

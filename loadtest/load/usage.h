@@ -18,7 +18,6 @@
 /* Shares of the time watched; 1 is one core or one thread all the time. */
 struct usage {
     double seconds;        /* watched; 0: the system does not say, or it was too short */
-    double generator_cpu;  /* cores that wrk took */
     double generator_busy; /* mean of its threads: running, or wanting a core */
     double server_cpu;     /* cores that all servers took */
     double server_busy;    /* the busiest thread of any server */

@@ -108,7 +108,6 @@ static void meet_reply(struct link *link, struct toxics *toxics, const struct wi
     struct flow *flow = &link->flows[RELAY_DOWNSTREAM];
     int64_t silence_us = toxics->of[RELAY_SWALLOW_REPLY][0].amount;
 
-    toxics->counts.evals += seen->eval && !seen->failed;
     toxics->counts.answered += seen->held;
     link->awaited = link->awaited && !seen->held;
     if (!link->cutting &&

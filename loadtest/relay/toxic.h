@@ -58,7 +58,6 @@ struct relay_toxic {
 struct relay_counts {
     int64_t open;     /* connections, now */
     int64_t bytes[2]; /* read, by direction */
-    int64_t evals;    /* scripts that Redis ran, by their replies */
     int64_t answered; /* replies to what was held */
     int64_t bitten[RELAY_TYPES];
 };

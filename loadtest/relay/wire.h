@@ -45,14 +45,14 @@ struct wire {
     bool failed;    /* Redis's too: it is an error */
 };
 
-enum { WIRE_EVAL = 1, WIRE_MARKED = 2, WIRE_HELD = 4 };
+enum { WIRE_MARKED = 1, WIRE_HELD = 2 };
 
 /* What a fed piece has brought to its end. */
 struct wire_seen {
     bool message; /* one of a request; of a reply, all of it */
     bool loose;   /* what belongs to none, as all that starts a session */
     bool asks;    /* it will be replied to */
-    bool committed, eval, failed, marked, held;
+    bool committed, failed, marked, held;
 };
 
 void wire_init(struct wire *wire, enum relay_protocol protocol);

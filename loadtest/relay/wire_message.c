@@ -12,7 +12,6 @@ void wire_pop(struct wire *wire, struct wire_seen *seen)
     unsigned char marks = wire->pending[wire->first];
     wire->first = (wire->first + 1) % WIRE_PENDING_MAX;
     wire->count--;
-    seen->eval = (marks & WIRE_EVAL) != 0;
     seen->marked = (marks & WIRE_MARKED) != 0;
     seen->held = (marks & WIRE_HELD) != 0;
 }

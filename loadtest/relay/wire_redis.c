@@ -145,7 +145,6 @@ static void end_command(struct wire *wire, struct wire_seen *seen)
 
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
         wire->blind |= begins(command, streams[i], true);
-    wire->marks |= is_eval(command) ? WIRE_EVAL : 0;
     seen->message = seen->asks = true;
 }
 
