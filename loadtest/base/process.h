@@ -17,7 +17,6 @@
 #include "base/error.h"
 
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 struct process {

@@ -20,8 +20,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 struct run {
     const struct run_options *options; /* borrowed */

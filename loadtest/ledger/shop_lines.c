@@ -2,7 +2,6 @@
  * result, a code and a state. */
 #include "loadtest/ledger/reading.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 bool shop_read_head(struct reading *reading, const json_t *line, struct error *error)

@@ -10,7 +10,6 @@
 #ifndef SECKILL_LOADTEST_LOAD_USAGE_H
 #define SECKILL_LOADTEST_LOAD_USAGE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -3,8 +3,6 @@
 
 #include "base/clock.h"
 
-#include <stdio.h>
-
 /* From the PUT until the schedule begins: time for the connections to stand. */
 static const int64_t LEAD_US = 1000000;
 static const int64_t LEAD_PER_CONNECTION_US = 500;

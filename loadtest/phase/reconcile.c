@@ -2,8 +2,6 @@
 #include "loadtest/phase/reconcile.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 /* `counted` by the servers must lie between what the load saw and that plus what it abandoned. */
 static bool agree(const char *what, int64_t seen, int64_t counted, int64_t slack,

@@ -3,7 +3,6 @@
 
 #include "loadtest/engine/http_request.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

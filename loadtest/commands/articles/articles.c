@@ -9,7 +9,6 @@
 #include "loadtest/report/table.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 bool article_measure(struct harness *harness, const struct article_experiment *experiment,
                      const struct article_row *row, struct phase_result *result,

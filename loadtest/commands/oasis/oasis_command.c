@@ -14,7 +14,6 @@
 #include "loadtest/report/files.h"
 #include "loadtest/report/results.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 /* So many of the tickets' number of buyers come when all is gone. */

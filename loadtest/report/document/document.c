@@ -4,7 +4,6 @@
 #include "loadtest/load/usage.h"
 #include "loadtest/report/files.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

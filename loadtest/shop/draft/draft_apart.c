@@ -1,7 +1,6 @@
 /* What tells two answers apart: see draft_parts.h. */
 #include "loadtest/shop/draft/draft_parts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { POINTER_MAX = 200, TEXT_MAX = 80 };

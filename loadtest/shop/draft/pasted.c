@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* What an option of curl's means here. */
 enum meaning { METHOD, HEADER, DATA, RAW_DATA, JSON, COOKIE, URL, SKIP, SKIP_WITH_VALUE };

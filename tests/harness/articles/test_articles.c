@@ -9,7 +9,6 @@
 #include "loadtest/load/open_loop.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -7,7 +7,6 @@
 #include "bench/tools/database.h"
 #include "bench/tools/nginx.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Where no search_path looks. */

@@ -4,8 +4,6 @@
 
 #include "harness/fixtures/program.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #define CAPACITY "capacity --connections 8 --duration 1s --max-lag-ms 60000 "

@@ -6,9 +6,7 @@
 
 #include "harness/fixtures/program.h"
 
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define RUN                                                                                        \
     "run --stock 10 --rate 50 "                                                                    \

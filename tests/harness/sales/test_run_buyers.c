@@ -8,9 +8,6 @@
 #include "harness/fixtures/program.h"
 #include "loadtest/phase/repeats.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #define RUN "run --duration 1s --connections 8 "
 
 /* A server of which no admin token is known takes restocks from its own machine alone, and none

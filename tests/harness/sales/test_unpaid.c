@@ -6,7 +6,6 @@
 
 #include "harness/fixtures/program.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define UNPAID "run --scenario unpaid --connections 24 --stock 200 "

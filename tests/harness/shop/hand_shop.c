@@ -3,7 +3,6 @@
 
 #include "lib/t.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct hand_shop shop;

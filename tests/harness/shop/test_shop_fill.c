@@ -4,7 +4,6 @@
 #include "loadtest/shop/fill.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const struct fill_field fields[] = {
     {"user", "7"}, {"token", "a/b \"c\"\\\n&d="}, {"none", NULL}, {"user", "8"}};

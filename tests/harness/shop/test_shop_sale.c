@@ -8,8 +8,6 @@
 #include "loadtest/shop/audit/audit.h"
 #include "loadtest/shop/sale/sale.h"
 
-#include <string.h>
-
 static struct target target;
 static struct sale sale;
 static char log_path[200]; /* where its commands' words go */

@@ -5,8 +5,6 @@
 #include "loadtest/load/arrivals.h"
 #include "loadtest/load/latency.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct arrivals_plan plan_of(enum arrivals_kind kind, double rate_per_s, int64_t seconds)

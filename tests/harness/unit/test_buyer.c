@@ -3,7 +3,6 @@
 
 #include "loadtest/crowd/buyer.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static struct hall hall;

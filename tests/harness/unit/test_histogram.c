@@ -4,7 +4,6 @@
 #include "loadtest/load/detail.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 TEST(steps_follow_each_other)
 {

@@ -8,8 +8,6 @@
 #include "loadtest/load/wrk.h"
 #include "loadtest/report/document/span.h"
 
-#include <string.h>
-
 static struct error error;
 
 TEST(wrk_figures)

@@ -3,8 +3,6 @@
 
 #include "loadtest/phase/reconcile.h"
 
-#include <string.h>
-
 static struct error error;
 
 /* 1000 answers, 900 of them 2xx, from 10 connections in one wrk run. */
