@@ -28,6 +28,8 @@ static bool check_whose(enum ledger_whose whose, bool is_shops, struct error *er
 static bool read_head(struct reading *reading, const json_t *line, struct error *error)
 {
     int64_t format;
+    if (json_object_get(line, "shop_ledger"))
+        return error_fail(error, "of a version before 0.1.0: run the sale again");
     if (!json_object_get(line, "ledger"))
         return error_fail(error, "no ledger: \"ledger\" is missing");
     return line_need_number(line, "ledger", 1, &format, error) &&

@@ -189,6 +189,7 @@ TEST(what_is_no_ledger_is_refused)
     refuses("\n", "line 1");
     refuses("{\"ledger\":3", "line 1"); /* cut in its first line: nothing says what it is */
     refuses("{\"ledger\":2}\n", "format 2");
+    refuses("{\"shop_ledger\":2}\n", "of a version before 0.1.0");
     refuses(HEAD "{\"op\":1,\"do\":\"read\",\"at_us\":1,\"user\":4,\"order\":\"o\"}\n", "\"user\"");
     refuses("{\"runs\":[]}\n", "\"ledger\"");
     refuses("{\"ledger\":3,\"shop\":\"ours\"}\n",
