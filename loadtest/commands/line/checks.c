@@ -221,6 +221,10 @@ static bool finish_record(struct record_options *options, struct error *error)
 {
     if (options->paid + options->paid_late > 100)
         return error_fail(error, "--paid and --paid-late are more than 100 of a hundred orders");
+    if (options->shared.databases.count > 1 && options->shared.servers.count == 0)
+        return error_fail(error, "more than one --database are cells, whose servers run already: "
+                                 "--server names what is before them");
+    options->shared.database = options->shared.databases.items[0];
     return finish_fleet(&options->shared, error);
 }
 

@@ -122,9 +122,9 @@ static const struct option_row rows[] = {
            "of each kind of violation, print so many cases with their operations"),
     NUMBER("exact", CHECK, COUNT, OF(check, exact), "200", 0, 512, "N",
            "products with at most N operations are searched exactly; 0: none"),
-    /* audit, and check */
-    OPTION_ROW("database", AUDIT | CHECK, OPTION_SECRETS, SHARED(databases), "", 0, 0, true,
-               "CONNINFO",
+    /* audit, check and record */
+    OPTION_ROW("database", AUDIT | CHECK | RECORD, OPTION_SECRETS, SHARED(databases), "", 0, 0,
+               true, "CONNINFO",
                "PostgreSQL, as libpq takes it (the PG* variables); of cells each one's, in their "
                "order"),
     NUMBER("product", AUDIT, COUNT, OF(audit, product), "0", 1, INT64_C(9007199254740991), "ID",

@@ -6,9 +6,8 @@
 #include "lib/t.h"
 
 #include "base/clock.h"
+#include "lib/fixtures/cells.h"
 #include "lib/fixtures/shop.h"
-#include "lib/net/haproxy.h"
-#include "lib/server.h"
 #include "lib/stack.h"
 #include "lib/witness.h"
 
@@ -20,10 +19,7 @@
 
 enum {
     CELLS = 2,
-    EACH = 2,
     STOCK = 100,
-    CHECK_S = 60,
-    CONFIGURED = 2 + CELLS * EACH, /* lines of the file that are changed */
     HEAD_BYTES = 7000, /* with a key of 255 and what HAProxy adds, 8 KiB are not passed */
     BODY_BYTES = 16 * 1024,
 };
@@ -36,60 +32,14 @@ static const char token[] = "Authorization: Bearer secret\r\n";
 static struct cell {
     char *database; /* owned */
     struct witness *witness;
-    struct server *servers[EACH];
 } cells[CELLS];
+static struct server *servers[CELLS][CELLS_EACH];
 static struct haproxy *proxy;
-
-/* A line of the file as it stands here; `seen` counts what had to be changed. */
-static void write_line(FILE *to, const char *line, int port, int *seen)
-{
-    int cell = 0;
-    char instance = '\0';
-
-    if (strncmp(line, "  bind :8000", 12) == 0) {
-        fprintf(to, "  bind 127.0.0.1:%d\n", port);
-    } else if (strncmp(line, "  default-server ", 17) == 0) {
-        /* Slow is not gone, on a busy machine. */
-        fprintf(to, "%s  timeout check %ds\n", line, CHECK_S);
-    } else if (sscanf(line, "  server shop-%d%c ", &cell, &instance) == 2) {
-        fprintf(to, "  server shop-%d%c %s\n", cell, instance,
-                server_address(cells[cell - 1].servers[instance - 'a']) + strlen("http://"));
-    } else {
-        fputs(line, to);
-        return;
-    }
-    ++*seen;
-}
-
-static void write_configuration(int port)
-{
-    FILE *from = t_open(HAPROXY_FOLDER "/cells.cfg");
-    FILE *to = fopen(haproxy_path(proxy, "haproxy.cfg"), "w");
-    char line[1024];
-    int seen = 0;
-
-    assert_non_null(to);
-    while (fgets(line, sizeof line, from))
-        write_line(to, line, port, &seen);
-    fclose(from);
-    assert_int_equal(fclose(to), 0);
-    assert_int_equal(seen, CONFIGURED);
-}
 
 /* `more`: lines of products.map. */
 static void start_proxy(const char *more)
 {
-    int port = t_free_port();
-    char *map = t_read_all(HAPROXY_FOLDER "/products.map");
-    char *slots = t_read_all(HAPROXY_FOLDER "/slots.map");
-
-    proxy = haproxy_create();
-    write_configuration(port);
-    t_write(haproxy_path(proxy, "products.map"), t_text("%s%s", map, more));
-    t_write(haproxy_path(proxy, "slots.map"), slots);
-    free(map);
-    free(slots);
-    haproxy_start(proxy, port);
+    proxy = cells_proxy(HAPROXY_FOLDER, servers, CELLS, more);
 }
 
 static struct server *start_server(int cell, int of)
@@ -105,10 +55,10 @@ static int start_servers(void **state)
     for (int i = 0; i < CELLS; i++) {
         struct cell *cell = &cells[i];
         cell->database = stack_database_create(t_text("seckill_cell_%d", i + 1));
-        for (int k = 0; k < EACH; k++)
-            cell->servers[k] = start_server(i + 1, CELLS);
-        for (int k = 0; k < EACH; k++)
-            server_wait_ready(cell->servers[k], 200, NULL);
+        for (int k = 0; k < CELLS_EACH; k++)
+            servers[i][k] = start_server(i + 1, CELLS);
+        for (int k = 0; k < CELLS_EACH; k++)
+            server_wait_ready(servers[i][k], 200, NULL);
         cell->witness = witness_open(cell->database);
     }
     return 0;
@@ -125,8 +75,8 @@ static int stop(void **state)
 {
     haproxy_destroy(proxy);
     proxy = NULL;
-    for (int i = 0; i < CELLS * EACH; i++) {
-        struct server **at = &cells[i / EACH].servers[i % EACH];
+    for (int i = 0; i < CELLS * CELLS_EACH; i++) {
+        struct server **at = &servers[i / CELLS_EACH][i % CELLS_EACH];
         if (*at)
             server_stop(*at);
         *at = NULL;
@@ -140,19 +90,10 @@ static int stop(void **state)
     return 0;
 }
 
-/* Through the proxy, on a connection of its own; free the reply. */
 static struct http_reply ask(const char *method, const char *target, const char *headers,
                              const char *body)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
-    struct http_client *client = http_client_open(haproxy_address(proxy), until_us);
-    struct http_reply reply;
-
-    assert_non_null(client);
-    assert_int_equal(http_client_call(client, method, target, headers, body, until_us, &reply),
-                     HTTP_REPLY);
-    http_client_close(client);
-    return reply;
+    return cells_ask(proxy, method, target, headers, body);
 }
 
 static void expect(int wanted, const char *method, const char *target, const char *headers,
@@ -322,13 +263,13 @@ TEST(what_fails_is_sent_again_within_the_cell)
         put(products[i]);
         *(home_of(products[i]) == 1 ? &stays : &goes) = products[i];
     }
-    server_kill(cells[1].servers[0]);
-    cells[1].servers[0] = NULL;
+    server_kill(servers[1][0]);
+    servers[1][0] = NULL;
     for (int i = 0; i < 20; i++)
         expect(201, "POST", "/orders", t_text("Idempotency-Key: %d\r\n", i),
                t_text("{\"product_id\": %" PRId64 ", \"user_id\": 1}", goes));
-    server_kill(cells[1].servers[1]);
-    cells[1].servers[1] = NULL;
+    server_kill(servers[1][1]);
+    servers[1][1] = NULL;
     int64_t sold = orders_of(1);
     for (int i = 0; i < 5; i++) {
         expect(503, "POST", "/orders", t_text("Idempotency-Key: late-%d\r\n", i),
@@ -343,8 +284,8 @@ TEST(what_fails_is_sent_again_within_the_cell)
 /* One that is started as the other cell, on its database, where this file has the first one's. */
 TEST_WITH(a_server_of_another_cell_gets_nothing, start_servers, stop)
 {
-    server_stop(cells[0].servers[1]);
-    cells[0].servers[1] = start_server(2, CELLS);
+    server_stop(servers[0][1]);
+    servers[0][1] = start_server(2, CELLS);
     start_proxy("1 01\n");
     T_UNTIL(haproxy_says(proxy, "Server cell-01/shop-1b is DOWN"));
     put(1);
@@ -382,18 +323,27 @@ static void judge(int wanted, const char *audit_says, const char *check_says)
     loadtest(wanted, check_says, check, one, two);
 }
 
+static const char *record_text(int products_count, int64_t first)
+{
+    return t_text("record --server %s --admin-token secret --connections 4 --duration 60s"
+                  " --operations 300 --products %d --first-product %" PRId64
+                  " --stock 8 --limit 3 --users 40 --out %s",
+                  haproxy_address(proxy), products_count, first, haproxy_path(proxy, ""));
+}
+
 /* A crowd that buys in both cells, whose ledger is judged by both databases. */
 TEST(one_audit_over_all_cells)
 {
     const char *one = cells[0].database, *two = cells[1].database;
-    const char *record =
-        t_text("record --server %s --admin-token secret --connections 4 --duration 60s"
-               " --operations 300 --products 8 --stock 8 --limit 3 --users 40 --out %s",
-               haproxy_address(proxy), haproxy_path(proxy, ""));
 
-    loadtest(0, "Ledger: ", record, one, NULL);
+    loadtest(0, "Ledger: ", record_text(PRODUCTS, INT64_C(1000001)), one, two);
     assert_true(orders_of(1) > 0 && orders_of(2) > 0);
     judge(0, "8 of 8 products agree\n2 cells: 0 wrong beside each other", "no violation found");
+    /* Orders of any cell are somebody's. */
+    int64_t elsewhere = INT64_C(1000001);
+    while (home_of(elsewhere) != CELLS)
+        elsewhere++;
+    loadtest(2, "say --reset to wipe them out", record_text(1, elsewhere), one, two);
     loadtest(2, "the database has no product",
              t_text("check %s", haproxy_path(proxy, "ledger.jsonl")), one, NULL);
     loadtest(1, "and its id names cell 2", "audit", two, one);
@@ -403,7 +353,7 @@ TEST(one_audit_over_all_cells)
     /* A product that has moved away is in one cell alone. */
     int64_t product = INT64_C(1000001);
     int home = home_of(product);
-    struct server *wrong = cells[CELLS - home].servers[0];
+    struct server *wrong = servers[CELLS - home][0];
     static const char target[] = "/products/1000001";
     assert_int_equal(server_status(wrong, "PUT", target, token, "{\"stock\": 0}"), 201);
     judge(0, "2 cells: 0 wrong", "no violation found");
