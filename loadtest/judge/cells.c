@@ -10,10 +10,12 @@
 
 enum { SHOWN_MAX = 10 };
 
-/* Without those of which there is nothing to sell and nothing was sold: they have moved away. */
+/* Without those of which there is nothing to sell and nothing was sold, or whose sale has ended:
+ * they have moved away. */
 static const char products_sql[] =
     "SELECT id FROM {schema}.product p WHERE id BETWEEN $1 AND $2 AND $3 <> ''"
-    " AND (initial_stock > 0 OR stock > 0 OR EXISTS (SELECT FROM {schema}.orders o"
+    " AND coalesce(closes_at > clock_timestamp(), true) AND (initial_stock > 0 OR stock > 0 OR "
+    "EXISTS (SELECT FROM {schema}.orders o"
     "  WHERE o.product_id = p.id AND o.epoch = p.epoch)) ORDER BY id";
 
 /* The cell in the id's text: the first two digits of its last group. */

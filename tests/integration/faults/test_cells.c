@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     CELLS = 2,
@@ -376,6 +377,157 @@ TEST(one_audit_over_all_cells)
         http_reply_fini(&reply); /* of a cell all but the first are refused */
     }
     loadtest(1, "user 7: the key again has an order in cell 1, ", "audit", one, two);
+}
+
+/* What curl is to move-product.sh: the same, and at its turn it runs the hook before. So is what
+ * has HAProxy read its map again. */
+static const char curl_text[] = "#!/bin/sh\n"
+                                "left=$(($(cat turn) - 1))\n"
+                                "echo $left >turn\n"
+                                "[ $left != 0 ] || sh ./hook\n"
+                                "[ \"$1\" = reload ] || exec /usr/bin/curl \"$@\"\n";
+#define MOVE                                                                                       \
+    "'" HAPROXY_FOLDER "/move-product.sh' --map products.map --reload './curl reload' %s %" PRId64 \
+    " 01 02"
+
+/* The script moves it from cell 1 to cell 2, and its curl runs the hook at its turn; 0: never. Its
+ * exit status. */
+static int move(int64_t product, int turn, const char *hook)
+{
+    char *shell = NULL;
+
+    t_write(haproxy_path(proxy, "turn"), t_text("%d\n", turn));
+    t_write(haproxy_path(proxy, "hook"), hook);
+    assert_true(asprintf(&shell,
+                         "cd '%s' && echo $$ >pid && export SECKILL_ADMIN_TOKEN=secret PATH=.:$PATH"
+                         " && exec " MOVE " >moved 2>&1",
+                         haproxy_path(proxy, ""), haproxy_address(proxy), product) > 0);
+    int status = t_call((char *[]){(char[]){"bash"}, (char[]){"-c"}, shell, NULL});
+    free(shell);
+    return status;
+}
+
+static void expect_move(int64_t product)
+{
+    if (move(product, 0, "") != 0)
+        fail_msg("%s", t_read_all(haproxy_path(proxy, "moved")));
+}
+
+/* How many of the cells sell a unit of it now, each asked itself. */
+static int sellers_of(int64_t product)
+{
+    static int64_t user;
+    int sellers = 0;
+
+    for (int i = 0; i < CELLS; i++) {
+        struct buy order = {.strategy = "conditional", .product = product, .user = ++user};
+        struct http_reply reply = shop_send(servers[i][0], &order);
+        if (reply.status != 201 && reply.status != 409 && reply.status != 421)
+            fail_msg("cell %d: %d %s", i + 1, reply.status, reply.body);
+        sellers += reply.status == 201;
+        http_reply_fini(&reply);
+    }
+    return sellers;
+}
+
+/* Sold in both, and what is left in the new one, are what there was. */
+static void expect_moved(int64_t product)
+{
+    int64_t units = 0;
+
+    for (int i = 0; i < CELLS; i++)
+        units += witness_number(cells[i].witness,
+                                "SELECT coalesce(sum(quantity), 0)::bigint FROM orders"
+                                " WHERE status IN (1, 4) AND product_id = %" PRId64,
+                                product);
+    units +=
+        witness_number(cells[1].witness, "SELECT stock FROM product WHERE id = %" PRId64, product);
+    assert_int_equal(units, STOCK);
+    assert_int_equal(sellers_of(product), 1);
+    char *map = t_read_all(haproxy_path(proxy, "products.map"));
+    assert_non_null(strstr(map, t_text("\n%" PRId64 " 02\n", product)));
+    free(map);
+}
+
+static void start_move(int64_t product)
+{
+    const char *target = t_text("/products/%" PRId64, product);
+
+    t_write(haproxy_path(proxy, "curl"), curl_text);
+    assert_int_equal(chmod(haproxy_path(proxy, "curl"), 0700), 0);
+    assert_int_equal(server_status(servers[0][0], "PUT", target, token,
+                                   "{\"stock\": 100, \"name\": \"\\\"hold_s\\\": 7, }\","
+                                   " \"closes_at\": \"2999-01-01T00:00:00Z\"}"),
+                     201);
+    assert_int_equal(sellers_of(product), 1);
+}
+
+/* Wherever it ends, no two cells sell the product, and the next one comes to the end. */
+TEST(a_move_goes_on_where_it_was_killed)
+{
+    int64_t product = 100;
+    int turn = 0, status;
+
+    do {
+        start_move(++product);
+        status = move(product, ++turn, "kill -KILL $(cat pid)");
+        assert_true(sellers_of(product) <= 1);
+        if (status != 0)
+            expect_move(product);
+        expect_moved(product);
+    } while (status != 0);
+    assert_true(turn > 8);
+    assert_int_equal(witness_number(cells[1].witness,
+                                    "SELECT count(*) FROM product WHERE name = '\"hold_s\": 7, }'"
+                                    " AND closes_at = '2999-01-01 00:00Z'"),
+                     turn);
+    loadtest(0, "2 cells: 0 wrong", "audit", cells[0].database, cells[1].database);
+}
+
+/* At each of its calls another one comes in between, and the new sale begins: it is not begun anew.
+ */
+TEST(two_moves_are_one)
+{
+    char *hook = NULL;
+    int64_t product = 200;
+
+    for (int turn = 1; turn <= 9; turn++) {
+        start_move(++product);
+        assert_true(asprintf(&hook,
+                             "echo 99 >turn; " MOVE "; /usr/bin/curl -s %s/orders"
+                             " -d '{\"product_id\": %" PRId64 ", \"user_id\": 9}'",
+                             haproxy_address(proxy), product, server_address(servers[1][0]),
+                             product) > 0);
+        move(product, turn, hook);
+        free(hook);
+        expect_move(product);
+        expect_moved(product);
+    }
+}
+
+/* A unit that waits to be paid goes along when nobody has paid it. */
+TEST(what_is_held_comes_back_before_a_move)
+{
+    struct buy order = {
+        .strategy = "conditional", .product = 301, .user = 1, .members = ", \"hold_s\": 2"};
+
+    start_move(order.product);
+    shop_expect_buy(servers[0][0], &order, 201, "", NULL);
+    expect_move(order.product);
+    expect_moved(order.product);
+}
+
+/* Orders that a new sale there would end. */
+TEST(a_sale_of_the_other_cell_is_left_alone)
+{
+    static const char target[] = "/products/401";
+
+    start_move(401);
+    assert_int_equal(server_status(servers[1][0], "PUT", target, token, "{\"stock\": 1}"), 201);
+    assert_int_not_equal(move(401, 0, ""), 0);
+    assert_int_equal(sellers_of(401), CELLS);
+    loadtest(1, "product 401 is in cell 1, and in cell 2", "audit", cells[0].database,
+             cells[1].database);
 }
 
 TEST_GROUP(NULL, stack_restore)
