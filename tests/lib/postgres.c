@@ -453,20 +453,27 @@ struct postgres *postgres_create(const char *const settings[])
     return postgres;
 }
 
-struct postgres *postgres_standby(struct postgres *primary, const char *name)
+void postgres_rejoin(struct postgres *postgres, struct postgres *primary, const char *name)
 {
-    struct postgres *standby = new_cluster(NULL);
     char conninfo[256];
     char sql[160];
 
     snprintf(conninfo, sizeof conninfo, "%s application_name=%s",
              postgres_conninfo(primary, "postgres", "postgres"), name);
-    run_program(standby->log, "pg_basebackup", "-D", standby->data, "-d", conninfo, "-c", "fast",
+    run_program(postgres->log, "rm", "-rf", postgres->data);
+    run_program(postgres->log, "pg_basebackup", "-D", postgres->data, "-d", conninfo, "-c", "fast",
                 "-X", "stream", "-R", "-N");
-    postgres_start(standby);
+    postgres_start(postgres);
     snprintf(sql, sizeof sql, "SELECT state FROM pg_stat_replication WHERE application_name = '%s'",
              name);
     wait_until(primary, sql, "streaming");
+}
+
+struct postgres *postgres_standby(struct postgres *primary, const char *name)
+{
+    struct postgres *standby = new_cluster(NULL);
+
+    postgres_rejoin(standby, primary, name);
     return standby;
 }
 

@@ -29,6 +29,9 @@ struct postgres *postgres_create(const char *const settings[]);
  * synchronous_standby_names may name; letters and digits alone. */
 struct postgres *postgres_standby(struct postgres *primary, const char *name);
 
+/* One that does not run becomes such a standby of another primary, in its old place. */
+void postgres_rejoin(struct postgres *postgres, struct postgres *primary, const char *name);
+
 /* Owned by the cluster; a role and a database of it that may be NULL, for seckill. */
 const char *postgres_conninfo(struct postgres *postgres, const char *user, const char *database);
 /* For seckill, of both hosts, the first one first. Good until the next call. */

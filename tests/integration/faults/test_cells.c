@@ -387,8 +387,8 @@ static const char curl_text[] = "#!/bin/sh\n"
                                 "[ $left != 0 ] || sh ./hook\n"
                                 "[ \"$1\" = reload ] || exec /usr/bin/curl \"$@\"\n";
 #define MOVE                                                                                       \
-    "'" HAPROXY_FOLDER "/move-product.sh' --map products.map --reload './curl reload' %s %" PRId64 \
-    " 01 02"
+    "bash '" HAPROXY_FOLDER                                                                        \
+    "/move-product.sh' --map products.map --reload './curl reload' %s %" PRId64 " 01 02"
 
 /* The script moves it from cell 1 to cell 2, and its curl runs the hook at its turn; 0: never. Its
  * exit status. */
