@@ -123,9 +123,6 @@ TEST(reads_every_kind)
     assert_int_equal(options.duration_s, 2);
     assert_true(parse("audit", some_environment));
     assert_string_equal(options.databases.items[0], "host=/there");
-    takes("record --server http://a:1 --database host=/one --database host=/two");
-    assert_int_equal(options.databases.count, 2);
-    assert_string_equal(options.database, "host=/one");
     refuses("record --database host=/one --database host=/two", "--server names what is before");
     takes("run --scenario articles --seed 7 --database host=/here");
     assert_int_equal(options.scenario, SCENARIO_ARTICLES);
