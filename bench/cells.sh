@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# What cells add: committed orders a second of 1, 2 and 3 of them, over 300 products, each cell with a fifth of a core for
+# PostgreSQL and 0.15 for its server, by cgroups' quotas. The loads have what is left of the machine, so that these
+# figures show the shape, and not the size. As root.
+#
+#   cells.sh [STRATEGY]...     (conditional pipelined batch)
+#
+# Exit status 0 when N cells are at least 0.9 × N times one, 1 when not, or when a verdict is not "kept".
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
+
+cells=3 products=300 duration=10s strategies=("$@")
+[ $# -gt 0 ] || strategies=(conditional pipelined batch)
+out=$root/.stack/bench-cells/out server=$root/build/release/server/seckill-server
+loadtest=$root/build/release/loadtest/seckill-loadtest
+groups=() servers=() urls=() databases=()
+
+end() {
+  local i
+  trap '' INT TERM HUP
+  [ ${#servers[@]} = 0 ] || { kill "${servers[@]}" 2>/dev/null && wait "${servers[@]}"; } || true
+  for ((i = 1; i <= cells; i++)); do "$stack" --dir "$root/.stack/bench-cells/$i" down; done
+  [ ${#groups[@]} = 0 ] || rmdir "${groups[@]}" || true
+}
+
+make_group() { # NAME MICROSECONDS_OF_100000: to group
+  if [ -d /sys/fs/cgroup/cpu ]; then
+    group=/sys/fs/cgroup/cpu/seckill-$$-$1
+    mkdir "$group"
+    echo "$2" >"$group/cpu.cfs_quota_us"
+  else
+    group=/sys/fs/cgroup/seckill-$$-$1
+    mkdir "$group"
+    echo "$2 100000" >"$group/cpu.max"
+  fi
+  groups+=("$group")
+}
+
+start_cell() { # NUMBER
+  local settings folder pid line='' said=$out/server-$1
+  "$stack" --dir "$root/.stack/bench-cells/$1" down --purge
+  : >"$said"
+  "$stack" --dir "$root/.stack/bench-cells/$1" up
+  settings=$("$stack" --dir "$root/.stack/bench-cells/$1" env)
+  eval "$settings"
+  databases+=("$SECKILL_DATABASE")
+  folder=$(psql -X -tA "${SECKILL_DATABASE/user=seckill/user=postgres}" -c 'SHOW data_directory')
+  make_group "postgres-$1" 20000
+  for pid in $(head -n 1 "$folder/postmaster.pid") $(pgrep -P "$(head -n 1 "$folder/postmaster.pid")"); do
+    echo "$pid" >"$group/cgroup.procs"
+  done
+  make_group "server-$1" 15000
+  (echo "$BASHPID" >"$group/cgroup.procs" && exec "$server" --listen 127.0.0.1:0 --cell "$1/$cells") >"$said" &
+  servers+=($!)
+  until read -r line <"$said"; do
+    kill -0 "${servers[-1]}" 2>/dev/null || die "the server of cell $1 has not started"
+    sleep 0.1
+  done
+  urls+=("${line#listening on }")
+}
+
+measure() { # STRATEGY CELLS: to rate
+  local i loads=() folder
+  for ((i = 0; i < $2; i++)); do
+    folder=$out/$1-$2-$i
+    rm -rf "$folder"
+    "$loadtest" run --server "${urls[i]}" --database "${databases[i]}" --reset --strategies "$1" --scenario spread \
+      --products $((products / $2)) --first-product $((1000001 + i * products / $2)) --connections 32 --threads 1 \
+      --stock 10 --duration $duration --format csv --out "$folder" >"$folder.csv" 2>"$folder.said" &
+    loads+=($!)
+  done
+  for i in "${!loads[@]}"; do wait "${loads[i]}" || die "$1 in cell $((i + 1)): $(tail -n 3 "$out/$1-$2-$i.said")"; done
+  rate=$(awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) if ($i == "committed_per_s") at = i; next }
+    at && $5 == "speed" { sum += $at } END { printf "%.0f", sum }' "$out/$1-$2-"?.csv)
+}
+
+[ "$(id -u)" = 0 ] || die "quotas need root"
+install_packages "${build_packages[@]}" "${run_packages[@]}"
+build release seckill-server seckill-loadtest
+mkdir -p "$out"
+exec 8>"$root/.stack/bench-cells/user"
+flock -n 8 || die "another $me is at work in this checkout"
+trap end EXIT
+trap 'exit 130' INT TERM HUP
+for ((i = 1; i <= cells; i++)); do start_cell $i 8>&-; done
+missed=0
+printf '%-14s %5s %12s %6s\n' strategy cells committed/s times
+for strategy in "${strategies[@]}"; do
+  for ((i = 1; i <= cells; i++)); do
+    measure "$strategy" $i
+    [ $i != 1 ] || one=$rate
+    printf '%-14s %5d %12d %6s\n' "$strategy" $i "$rate" "$(awk "BEGIN { printf \"%.2f\", $rate / $one }")"
+    [ $((rate * 10)) -ge $((one * 9 * i)) ] || missed=1
+  done
+done
+[ $missed = 0 ]
