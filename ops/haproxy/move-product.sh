@@ -27,6 +27,8 @@ url=${1%/} product=$2 from=$3 to=$4
 [[ $product =~ ^[1-9][0-9]{0,18}$ ]] || die "a product is a number, not '$product'"
 [[ $from$to =~ ^[0-9a-f]{4}$ && ${#from} = 2 && $from != "$to" ]] || die "FROM and TO are two cells, as 01 and 02"
 [ -w "$map" ] || die "$map cannot be written"
+exec 9>>"$map.lock"   # whose end is this script's alone, so that a killed one has let go of it
+flock -n 9 || die "another one is at work on $map"
 
 # From then on nothing is sold of it. No sale ends at that time by itself, so it is this script's mark.
 readonly moved=2000-01-01T00:00:00
@@ -34,7 +36,7 @@ readonly moved=2000-01-01T00:00:00
 status='' body=''
 call() { # CELL METHOD PATH [CURL OPTION]...: to status and body
   local answer
-  answer=$(curl -sS --max-time 60 -w '\n%{http_code}' -X "$2" "$url/cells/$1/products/$product$3" \
+  answer=$(exec 9>&-; curl -sS --max-time 60 -w '\n%{http_code}' -X "$2" "$url/cells/$1/products/$product$3" \
     --config <(printf 'header = "Authorization: Bearer %s"\n' "${SECKILL_ADMIN_TOKEN:-}") "${@:4}") || die "$url does not answer"
   status=${answer##*$'\n'} body=${answer%$'\n'*}
 }
@@ -78,15 +80,15 @@ if [ -z "$filled" ]; then
   end=$((SECONDS + wait_s))
   until expect "$from" GET /audit && [ "$(member queued)$(member held)" = 00 ]; do
     [ $SECONDS -lt $end ] || die "there are $(member queued) queued and $(member held) held orders: run it again later"
-    sleep 0.5
+    sleep 0.5 9>&-
   done
   left=$(member stock)
   expect "$to" GET ''
-  # Once: of two that do so the second names a sale that is over.
+  # Whoever has begun a sale there meanwhile keeps it.
   if [ "$(member initial_stock)" = 0 ] && [ "$left" != 0 ]; then put "$left" -H "If-Match: \"$(member epoch)\""; fi
 fi
 
 cp -p "$map" "$map.new"
 { sed "/^$product /d" "$map" && echo "$product $to"; } >"$map.new"
 mv "$map.new" "$map"
-if [ -n "$reload" ]; then bash -c "$reload"; else echo "HAProxy is to read $map again: systemctl reload haproxy"; fi
+if [ -n "$reload" ]; then bash -c "$reload" 9>&-; else echo "HAProxy is to read $map again: systemctl reload haproxy"; fi
