@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What cells add: committed orders a second of 1, 2 and 3 of them, over 300 products, each cell with a fifth of a core for
-# PostgreSQL and 0.15 for its server, by cgroups' quotas. The loads have what is left of the machine, so that these
-# figures show the shape, and not the size. As root.
+# What cells add: committed orders a second of 1, 2 and 3 of them, which share 300 products and 96 buyers, each cell with a
+# fifth of a core for PostgreSQL and 0.15 for its server, by cgroups' quotas. The loads have what is left of the machine,
+# so that these figures show the shape, and not the size. Three rounds in turn: medians, the least and the most. As root.
 #
 #   cells.sh [STRATEGY]...     (conditional pipelined batch)
 #
@@ -9,7 +9,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
 
-cells=3 products=300 duration=10s strategies=("$@")
+cells=3 products=300 connections=96 rounds=3 duration=10s strategies=("$@")
 [ $# -gt 0 ] || strategies=(conditional pipelined batch)
 out=$root/.stack/bench-cells/out server=$root/build/release/server/seckill-server
 loadtest=$root/build/release/loadtest/seckill-loadtest
@@ -65,7 +65,7 @@ measure() { # STRATEGY CELLS: to rate
     folder=$out/$1-$2-$i
     rm -rf "$folder"
     "$loadtest" run --server "${urls[i]}" --database "${databases[i]}" --reset --strategies "$1" --scenario spread \
-      --products $((products / $2)) --first-product $((1000001 + i * products / $2)) --connections 32 --threads 1 \
+      --products $((products / $2)) --first-product $((1000001 + i * products / $2)) --connections $((connections / $2)) --threads 1 \
       --stock 10 --duration $duration --format csv --out "$folder" >"$folder.csv" 2>"$folder.said" &
     loads+=($!)
   done
@@ -83,13 +83,24 @@ flock -n 8 || die "another $me is at work in this checkout"
 trap end EXIT
 trap 'exit 130' INT TERM HUP
 for ((i = 1; i <= cells; i++)); do start_cell $i 8>&-; done
+declare -A rates=()
+for ((round = 1; round <= rounds; round++)); do
+  for strategy in "${strategies[@]}"; do
+    for ((i = 1; i <= cells; i++)); do
+      measure "$strategy" $i
+      rates[$strategy $i]+="$rate"$'\n'
+    done
+  done
+done
 missed=0
-printf '%-14s %5s %12s %6s\n' strategy cells committed/s times
+printf '%-14s %5s %12s %-13s %6s\n' strategy cells committed/s least-most times
 for strategy in "${strategies[@]}"; do
   for ((i = 1; i <= cells; i++)); do
-    measure "$strategy" $i
+    mapfile -t sorted < <(printf '%s' "${rates[$strategy $i]}" | sort -n)
+    rate=${sorted[rounds / 2]}
     [ $i != 1 ] || one=$rate
-    printf '%-14s %5d %12d %6s\n' "$strategy" $i "$rate" "$(awk "BEGIN { printf \"%.2f\", $rate / $one }")"
+    printf '%-14s %5d %12d %-13s %6s\n' "$strategy" $i "$rate" "${sorted[0]}-${sorted[-1]}" \
+      "$(awk "BEGIN { printf \"%.2f\", $rate / $one }")"
     [ $((rate * 10)) -ge $((one * 9 * i)) ] || missed=1
   done
 done
