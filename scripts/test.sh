@@ -75,7 +75,7 @@ trap stop_tests INT TERM HUP
 [ $# -gt 0 ] || set -- --label-exclude '^again$'
 # In a session of its own, so that a signal can be meant for ctest and its tests together. More tests than there are
 # cores: those on one stack take turns at its servers, and wait three times as long as they compute, for leases to end
-# above all. What counts for several has to be the first by its COST: ctest starts such a one later only when as many
+# above all. What counts for several has to be the first (tests/scripts): ctest starts such a one later only when as many
 # others end at the same moment, so at the end.
 setsid "${fixed_addresses[@]}" ctest --test-dir "$all" --output-on-failure --parallel "$(($(nproc) * 3))" "$@" &
 child=$!

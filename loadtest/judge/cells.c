@@ -10,11 +10,11 @@
 
 enum { SHOWN_MAX = 10 };
 
-/* Without those of which there is nothing to sell and nothing was sold, or whose sale has ended:
- * they have moved away. */
+/* Without those that have moved away: there is nothing to sell and nothing was sold, or their sale
+ * ended when no sale does, which is the mark of ops/haproxy/move-product.sh. */
 static const char products_sql[] =
     "SELECT id FROM {schema}.product p WHERE id BETWEEN $1 AND $2 AND $3 <> ''"
-    " AND coalesce(closes_at > clock_timestamp(), true) AND (initial_stock > 0 OR stock > 0 OR "
+    " AND closes_at IS DISTINCT FROM '2000-01-01Z' AND (initial_stock > 0 OR stock > 0 OR "
     "EXISTS (SELECT FROM {schema}.orders o"
     "  WHERE o.product_id = p.id AND o.epoch = p.epoch)) ORDER BY id";
 

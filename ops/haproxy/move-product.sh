@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Moves a product to another cell (docs/OPERATIONS.md, "Cells"): its sale ends in the one, where its orders stay, and what
 # was left is on sale in the other. It is never on sale in both. Killed anywhere, or failed, it is run again as it was,
-# and goes on where it was: each step can be seen in the products' rows.
+# and goes on where it was: each step can be seen in the products' rows. A map has one at a time; nobody else may PUT the
+# product meanwhile.
 #
 #   SECKILL_ADMIN_TOKEN=… move-product.sh [--map FILE] [--reload COMMAND] [--wait SECONDS] URL PRODUCT FROM TO
 #
@@ -30,7 +31,8 @@ url=${1%/} product=$2 from=$3 to=$4
 exec 9>>"$map.lock"   # whose end is this script's alone, so that a killed one has let go of it
 flock -n 9 || die "another one is at work on $map"
 
-# From then on nothing is sold of it. No sale ends at that time by itself, so it is this script's mark.
+# From then on nothing is sold of it. No sale ends at that time by itself, so it is this script's mark, which the audit of
+# all cells knows (loadtest/judge/cells.c).
 readonly moved=2000-01-01T00:00:00
 
 status='' body=''

@@ -40,10 +40,7 @@ static struct cell {
 static struct server *servers[CELLS][CELLS_EACH];
 static struct haproxy *proxy;
 
-static struct crowd_process {
-    FILE *said;
-    pid_t pid;
-} crowds[CROWDS];
+static struct cells_command crowds[CROWDS];
 
 /* A line of products.map for each product, dealt to the cells in turn; the products of this test
  * itself are 1 to 3. */
@@ -125,41 +122,18 @@ static int buy(int cell, int64_t user, const char *key)
                t_text("{\"product_id\": %d, \"user_id\": %" PRId64 "}", cell + 1, user));
 }
 
-/* A command of the harness, over all cells; what it prints stands in the stream behind its pid. */
-static struct crowd_process launch(const char *command)
+static struct cells_command launch(const char *command)
 {
-    struct crowd_process process = {0};
-    char *shell = NULL;
+    const char *const databases[] = {cells[0].database, cells[1].database, cells[2].database};
 
-    assert_true(
-        asprintf(&shell,
-                 "echo $$; exec '%s' %s --database '%s' --database '%s' --database '%s' 2>&1",
-                 LOADTEST, command, cells[0].database, cells[1].database, cells[2].database) > 0);
-    process.said = popen(shell, "r"); /* NOLINT(cert-env33-c) */
-    free(shell);
-    assert_non_null(process.said);
-    assert_int_equal(fscanf(process.said, "%d", &process.pid), 1);
-    return process;
-}
-
-/* To its end, with this exit status; and it must say this. */
-static void finish(struct crowd_process *process, int wanted, const char *says)
-{
-    static char said[20000];
-    size_t size = fread(said, 1, sizeof said - 1, process->said);
-
-    said[size] = '\0';
-    int status = pclose(process->said);
-    process->said = NULL;
-    if (status != wanted << 8 || !strstr(said, says))
-        fail_msg("%d instead of %d and \"%s\": %s", status, wanted << 8, says, said);
+    return cells_launch(LOADTEST, command, databases, CELLS);
 }
 
 static void judge(const char *command, int wanted, const char *says)
 {
-    struct crowd_process process = launch(command);
+    struct cells_command launched = launch(command);
 
-    finish(&process, wanted, says);
+    cells_finish(&launched, wanted, says);
 }
 
 static void start_crowd(int i, const char *servers_text, int products, const char *more)
@@ -244,7 +218,7 @@ static void end_crowds(void)
     for (int i = 0; i < CROWDS; i++)
         assert_int_equal(kill(crowds[i].pid, SIGINT), 0);
     for (int i = 0; i < CROWDS; i++)
-        finish(&crowds[i], 0, "Ledger: ");
+        cells_finish(&crowds[i], 0, "Ledger: ");
 }
 
 TEST_WITH(a_cell_fails_over_alone, start, stop)
@@ -288,7 +262,7 @@ TEST_WITH(a_product_in_two_cells_is_seen, start, stop)
     proxy = first;
     start_crowd(0, t_text("%s,%s", haproxy_address(first), haproxy_address(second)), 1,
                 "--stock 50 --operations 400");
-    finish(&crowds[0], 0, "Ledger: ");
+    cells_finish(&crowds[0], 0, "Ledger: ");
     judge(t_text("check %s/ledger.jsonl", haproxy_path(proxy, "crowd-0")), 1, "A18 wrong cell");
     judge("audit", 1, "product 1000001 is in cell 1, and in cell 2");
     haproxy_destroy(second);
