@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FLAGS_MAX = 64, LOG_TAIL = 16 * 1024, POLL_US = 5000 };
+enum { FLAGS_MAX = 64, LOG_TAIL = 16 * 1024, LOG_SHOWN = 4 * 1024, POLL_US = 5000 };
 
 struct server {
     pid_t pid;
@@ -65,7 +65,7 @@ static void read_log(const struct server *server, char *out, size_t size)
 
 static void print_log(const struct server *server)
 {
-    static char text[LOG_TAIL];
+    static char text[LOG_SHOWN];
 
     read_log(server, text, sizeof text);
     fprintf(stderr, "--- the log of seckill-server %d ---\n%s---\n", (int)server->pid, text);

@@ -65,8 +65,8 @@ static void start_cell(int i)
     char hosts[192];
 
     cell->primary = postgres_create(NULL);
+    postgres_set(cell->primary, "synchronous_standby_names", "second"); /* the copies', too */
     cell->standby = postgres_standby(cell->primary, "second");
-    postgres_set(cell->primary, "synchronous_standby_names", "second");
     snprintf(hosts, sizeof hosts, "%s", postgres_both(cell->primary, cell->standby));
     snprintf(cell->database, sizeof cell->database, "%s target_session_attrs=read-write", hosts);
     for (int k = 0; k < CELLS_EACH; k++)
