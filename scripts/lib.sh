@@ -114,10 +114,12 @@ fetch_modules() { # FOLDER KEPT; not 0: it cannot be had, and why was said
 
 # --- building ---
 
-build() { # PRESET [TARGET]...: quiet unless it fails
-  local preset=$1 tree=$root/build/$1 log=$root/build/$1/build.log
+build() ( # PRESET [TARGET]...: quiet unless it fails; one at a time in a tree
+  preset=$1 tree=$root/build/$1 log=$root/build/$1/build.log
   shift
   mkdir -p "$tree"
+  exec {lock}>"$tree/.lock"
+  flock $lock
   # A checkout that was moved: CMake refuses what it configured elsewhere.
   grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$tree/CMakeCache.txt" || rm -rf "$tree/CMakeCache.txt" "$tree/CMakeFiles"
   say "building build/$preset"
@@ -126,7 +128,7 @@ build() { # PRESET [TARGET]...: quiet unless it fails
     grep -m 1 -A 20 -e '^FAILED' -e 'CMake Error' "$log" >&2 || tail -n 20 "$log" >&2
     die "the build failed: $log"
   fi
-}
+)
 
 # Ends with status 2, and the name that may have been meant, where one is not among the server's, which is asked itself.
 # Before a stack is started: what is mistyped is known at once.
