@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # PostgreSQL on several machines that elect a primary by Patroni and etcd, to see a failover on this one: each node is a
-# network namespace, with a link to a bridge on which this machine has an address. Needs root and Debian's packages.
+# network namespace, with a link to a bridge in one of its own, where this machine has an address. Needs root and Debian's packages.
 #
 #   cluster.sh [--dir DIR] up [--mode MODE] [--etcd PLACE] [--with LIST]
 #                                            start it, and wait until a standby has what a commit promises
@@ -43,10 +43,10 @@ read_state() {
   read -r home name net mode etcd with <"$dir/state"
 }
 
-namespace() { echo "$name$1"; }   # NODE; its end of the bridge has the same name
+namespace() { echo "$name$1"; }   # NODE; '': the bridge's
 address() { echo "$net.1${1#n}"; }   # NODE
 # Unlike `ip -n` and `ip netns exec` it needs no / that is a mount point, which it is not in a chroot.
-inside() { nsenter --net="/run/netns/$(namespace "$1")" "${@:2}"; }   # NODE COMMAND...
+inside() { nsenter --net="/run/netns/$(namespace "$1")" "${@:2}"; }   # NODE, or '', COMMAND...
 processes() { ip netns pids "$(namespace "$1")"; }   # NODE
 voters() { if [ "$etcd" = apart ]; then echo n4 n5 n6; else echo "${nodes[*]}"; fi; }   # where etcd is
 has_postgres() { [[ $1 == n[12] || ( $1 == n3 && $mode == quorum ) ]]; }   # NODE
@@ -72,16 +72,21 @@ choose_net() { # of what RFC 2544 keeps for tests, a part that nobody here has
   die "all of 198.18.0.0/16 is in use here"
 }
 
+# The bridge has a namespace of its own: in the machine's a firewall, Docker's for one, may forward nothing between nodes.
 lay_network() {
   local node peer
-  ip link add "$name" type bridge
+  ip netns add "$name"
+  inside '' ip link add bridge type bridge
+  inside '' ip link set bridge up
+  ip link add "$name" type veth peer name machine netns "$name"
+  inside '' ip link set machine master bridge up
   ip addr add "$net.1/24" dev "$name"
   ip link set "$name" up
   for node in $(everything); do
     peer=$(namespace "$node")
     ip netns add "$peer"
-    ip link add "$peer" type veth peer name eth0 netns "$peer"
-    ip link set "$peer" master "$name" up
+    inside '' ip link add "$node" type veth peer name eth0 netns "$peer"
+    inside '' ip link set "$node" master bridge up
     inside "$node" ip addr add "$(address "$node")/24" dev eth0
     inside "$node" ip link set eth0 up
     inside "$node" ip link set lo up
@@ -270,11 +275,10 @@ down() {
   local node
   [ -f "$dir/state" ] || return 0
   read_state
-  for node in $(everything); do
+  for node in $(everything) ''; do
     [ -e "/run/netns/$(namespace "$node")" ] || continue
     signal "$node" KILL
     ip netns del "$(namespace "$node")"
-    ip link del "$(namespace "$node")" 2>/dev/null || true
   done
   ip link del "$name" 2>/dev/null || true
   rm -rf "$home"
@@ -305,7 +309,7 @@ routes_to_others() { # NODE add|del: packets to them go nowhere
 
 heal() { # NODE
   routes_to_others "$1" del
-  ip link set "$(namespace "$1")" up
+  inside '' ip link set "$1" up
   if [ -z "$(processes "$1")" ]; then
     rm -f "$home/$1/postgres/postmaster.pid"   # its number may be a zombie's, where a machine's would be nobody's
     start_node "$1"
@@ -408,7 +412,7 @@ main() {
     primary) primary || die "no node takes writes" ;;
     kill) signal "$node" KILL ;;
     freeze) signal "$node" STOP ;;
-    cut) ip link set "$(namespace "$node")" down ;;
+    cut) inside '' ip link set "$node" down ;;
     half) routes_to_others "$node" add ;;
     heal) heal "$node" ;;
     switchover) switchover ;;
