@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the image and starts docker-compose.yml as a user would, sells through HAProxy, stops a server in mid-sale,
-# compares the books, looks at the servers through Prometheus, sells with every backend of the profile `all`, and takes
-# everything down again.
+# compares the books, looks at the servers through Prometheus, sells with every backend of the profile `all` and in
+# two cells, and takes everything down again.
 #
 #   compose-check.sh            a Docker engine of its own, which it starts, and ends with all that it has made; the
 #                               images it makes of Debian's packages, with nothing from an image registry: the same
@@ -233,6 +233,25 @@ check_all() {
   done
 }
 
+sold_in() { compose --profile cells exec -T "postgres-$1" psql -XAtq -U seckill -d seckill -c 'SELECT count(*) FROM orders'; } # CELL
+
+check_cells() {
+  local product one two
+  say "starting the profile cells"
+  compose --profile cells up -d cells >"$work/up.log" 2>&1 || die "docker compose up cells: $(tail -n 20 "$work/up.log")"
+  url=http://$(compose --profile cells port cells 8000)
+  wait_until 90 "HAProxy has no cell" curl -sS --fail --max-time 5 "$url/readyz"
+  for product in {1..8}; do
+    status_of -X PUT -H "Authorization: Bearer $(cat "$checkout/docker/secrets/server/admin_token")" -d '{"stock": 5}' \
+      "$url/products/$product" >/dev/null
+    expect 201 "$(status_of -H 'Content-Type: application/json' -d "{\"product_id\": $product, \"user_id\": 1}" \
+      "$url/orders?strategy=redis-fenced")" "an order of product $product"
+  done
+  one=$(sold_in 1) two=$(sold_in 2)
+  [ $((one + two)):$((one * two > 0)) = 8:1 ] || die "of 8 orders cell 1 has $one, and cell 2 $two"
+  say "of 8 orders cell 1 has $one, and cell 2 $two"
+}
+
 check_admin() {
   local product=$url/products/1 wrong token
   token=$(cat "$checkout/docker/secrets/server/admin_token")
@@ -298,7 +317,7 @@ leave() {
   [ ${#buying[@]} = 0 ] || kill "${buying[@]}" 2>/dev/null || true
   if [ -n "$started" ]; then
     [ $status = 0 ] || compose logs --tail 20 >&2 || true
-    compose --profile monitoring --profile all down --volumes --remove-orphans --rmi local --timeout 5 >"$work/down.log" 2>&1 || cat "$work/down.log" >&2
+    compose --profile monitoring --profile all --profile cells down --volumes --remove-orphans --rmi local --timeout 5 >"$work/down.log" 2>&1 || cat "$work/down.log" >&2
   fi
   stop_engine
   rm -rf --one-file-system "$work"
@@ -341,4 +360,5 @@ check_secrets
 check_logs
 check_monitoring
 check_all
+check_cells
 say "all good"

@@ -112,7 +112,7 @@ one_service_builds() {
   local built
   built=$(grep -cE '^ {4}build:' "$work/config" || true)
   [ "$built" = 1 ] || fail "$built services build the image"
-  [ "$(grep -cE '^ {4}image: seckill-server$' "$work/config")" = 4 ] || fail "not all of its users have the servers' image"
+  [ "$(grep -cE '^ {4}image: seckill-server$' "$work/config")" = 8 ] || fail "not all of its users have the servers' image"
 }
 
 # Every setting of a server is one; a secret is a file, which docker/secrets.sh makes, for all to read in a folder that
@@ -155,9 +155,10 @@ texts_name_the_plugin() {
   fi
 }
 
-config --profile monitoring --profile all >"$work/config"
+config --profile monitoring --profile all --profile cells >"$work/config"
 services_are '' "first-product haproxy postgres redis secrets server-1 server-2 server-3"
 services_are monitoring "grafana prometheus"
+services_are cells "cells postgres-1 postgres-2 redis-1 redis-2 shop-1a shop-1b shop-2a shop-2b"
 services_are all "memcached rabbitmq redlock-1 redlock-2 redlock-3 stock-redis zookeeper"
 up_can_wait
 one_service_builds
