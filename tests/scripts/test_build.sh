@@ -16,6 +16,7 @@ END
 
 builders=()
 for _ in 1 2 3; do
+  # shellcheck source=../../scripts/lib.sh
   (source "$work/scripts/lib.sh"; build tree) &
   builders+=($!)
 done
