@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # What cells add: committed orders a second of 1, 2 and 3 of them, which share 300 products and 96 buyers, each cell with a
 # fifth of a core for PostgreSQL and 0.15 for its server, by cgroups' quotas. The loads have what is left of the machine,
-# so that these figures show the shape, and not the size. Three rounds in turn: medians, the least and the most. As root.
+# so that these figures show the shape, and not the size. And what 299 products sell while as many buyers want one hot
+# product, in another cell. Three rounds in turn: medians, the least and the most. As root.
 #
 #   cells.sh [STRATEGY]...     (conditional pipelined batch)
 #
@@ -59,19 +60,36 @@ start_cell() { # NUMBER
   urls+=("${line#listening on }")
 }
 
-measure() { # STRATEGY CELLS: to rate
-  local i loads=() folder
-  for ((i = 0; i < $2; i++)); do
-    folder=$out/$1-$2-$i
-    rm -rf "$folder"
-    "$loadtest" run --server "${urls[i]}" --database "${databases[i]}" --reset --strategies "$1" --scenario spread \
-      --products $((products / $2)) --first-product $((1000001 + i * products / $2)) --connections $((connections / $2)) --threads 1 \
-      --stock 10 --duration $duration --format csv --out "$folder" >"$folder.csv" 2>"$folder.said" &
-    loads+=($!)
-  done
-  for i in "${!loads[@]}"; do wait "${loads[i]}" || die "$1 in cell $((i + 1)): $(tail -n 3 "$out/$1-$2-$i.said")"; done
+load() { # STRATEGY CELL PRODUCTS FIRST CONNECTIONS NAME: to loads
+  local folder=$out/$1-$6-$2
+  rm -rf "$folder"
+  "$loadtest" run --server "${urls[$2 - 1]}" --database "${databases[$2 - 1]}" --reset --strategies "$1" --scenario spread \
+    --products "$3" --first-product "$4" --connections "$5" --threads 1 --stock 10 --duration $duration --format csv \
+    --out "$folder" >"$folder.csv" 2>"$folder.said" &
+  loads+=($!)
+}
+
+end_loads() { # STRATEGY NAME: to rate, of those of that name together
+  local pid
+  for pid in "${loads[@]}"; do wait "$pid" || die "$1: $(tail -qn 3 "$out/$1-"*.said)"; done
   rate=$(awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) if ($i == "committed_per_s") at = i; next }
     at && $5 == "speed" { sum += $at } END { printf "%.0f", sum }' "$out/$1-$2-"?.csv)
+}
+
+measure() { # STRATEGY CELLS: to rate
+  local i loads=()
+  for ((i = 1; i <= $2; i++)); do
+    load "$1" $i $((products / $2)) $((1000001 + (i - 1) * products / $2)) $((connections / $2)) "$2"
+  done
+  end_loads "$1" "$2"
+}
+
+# All products but one, in cell 2.
+measure_cold() { # STRATEGY alone|beside: the one, in cell 1; to rate
+  local loads=()
+  [ "$2" = alone ] || load "$1" 1 1 1000001 $((connections / 2)) hot
+  load "$1" 2 $((products - 1)) 1000002 $((connections / 2)) cold
+  end_loads "$1" cold
 }
 
 [ "$(id -u)" = 0 ] || die "quotas need root"
@@ -90,18 +108,31 @@ for ((round = 1; round <= rounds; round++)); do
       measure "$strategy" $i
       rates[$strategy $i]+="$rate"$'\n'
     done
+    for i in alone beside; do
+      measure_cold "$strategy" $i
+      rates[$strategy $i]+="$rate"$'\n'
+    done
   done
 done
 missed=0
-printf '%-14s %5s %12s %-13s %6s\n' strategy cells committed/s least-most times
+
+row() { # STRATEGY WHAT KEY ONE: to median
+  local sorted
+  mapfile -t sorted < <(printf '%s' "${rates[$3]}" | sort -n)
+  median=${sorted[rounds / 2]}
+  printf '%-14s %-19s %12d %-13s %6s\n' "$1" "$2" "$median" "${sorted[0]}-${sorted[-1]}" \
+    "$(awk "BEGIN { printf \"%.2f\", $median / ${4:-$median} }")"
+}
+
+printf '%-14s %-19s %12s %-13s %6s\n' strategy cells committed/s least-most times
 for strategy in "${strategies[@]}"; do
+  one=''
   for ((i = 1; i <= cells; i++)); do
-    mapfile -t sorted < <(printf '%s' "${rates[$strategy $i]}" | sort -n)
-    rate=${sorted[rounds / 2]}
-    [ $i != 1 ] || one=$rate
-    printf '%-14s %5d %12d %-13s %6s\n' "$strategy" $i "$rate" "${sorted[0]}-${sorted[-1]}" \
-      "$(awk "BEGIN { printf \"%.2f\", $rate / $one }")"
-    [ $((rate * 10)) -ge $((one * 9 * i)) ] || missed=1
+    row "$strategy" $i "$strategy $i" "$one"
+    one=${one:-$median}
+    [ $((median * 10)) -ge $((one * 9 * i)) ] || missed=1
   done
+  row "$strategy" "299 products' own" "$strategy alone" ''
+  row "$strategy" "beside a hot one's" "$strategy beside" "$median"
 done
 [ $missed = 0 ]
