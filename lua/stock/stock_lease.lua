@@ -1,7 +1,8 @@
 -- Whose this Redis is under this name: each instance has a lease here, "until mark", and takes none while an instance of
 -- another database has one.
--- KEYS: leases. ARGV: the instance, its database's mark ("": it gives its lease back), ms that a lease lasts
--- Answers "", or the mark of another database that has a lease.
+-- KEYS: leases, streams. ARGV: the instance, its database's mark, with its number of streams where it has several ("": it
+-- gives its lease back), ms that a lease lasts
+-- Answers {"", or the mark of another database that has a lease; how many streams were used last}.
 local time = redis.call('TIME')
 local now, lasts = time[1] * 1000 + math.floor(time[2] / 1000), tonumber(ARGV[3])
 local all = redis.call('HSCAN', KEYS[1], 0, 'COUNT', 1000)[2]
@@ -14,11 +15,11 @@ for i = 1, #all, 2 do
     elseif all[i] == ARGV[1] then left = ms
     elseif mark ~= ARGV[2] then other = mark end
 end
-if ARGV[2] == '' then return '' end
+if ARGV[2] == '' then return {} end
 if other then
     redis.call('HDEL', KEYS[1], ARGV[1])
 elseif left < lasts / 2 then -- not at each look: it is a write
     redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f %s', now + lasts, ARGV[2]))
     redis.call('PEXPIRE', KEYS[1], lasts)
 end
-return other or ''
+return {other or '', redis.call('GET', KEYS[2]) or '1'}

@@ -49,6 +49,7 @@ local function reserve()
         return {1}
     end
     if ARGV[3] ~= '0' and ARGV[3] ~= epoch then return {2, tonumber(epoch)} end
+    if redis.call('HEXISTS', KEYS[4], 'closed') == 1 then return {5, 'the streams have another number by now (--stock-streams)'} end
     local most, of_sale = tonumber(ARGV[4]), product .. ':' .. epoch
     if figure(KEYS[4], 'orders') + figure(KEYS[4], of_sale .. ':orders') >= most then return {3} end
 

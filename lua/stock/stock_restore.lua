@@ -6,7 +6,11 @@ local restored, lost = 0, 0
 
 if ARGV[1] == '0' then
     local entries, fields = redis.call('XLEN', KEYS[1]), redis.call('HLEN', KEYS[2])
-    if entries == 0 and fields == 0 then redis.call('DEL', KEYS[3], KEYS[4]) end -- they tell of what waits
+    if entries == 0 and fields == 0 then -- they tell of what waits, but for one field (stock_close)
+        local closed = redis.call('HEXISTS', KEYS[3], 'closed') == 1
+        redis.call('DEL', KEYS[3], KEYS[4])
+        if closed then redis.call('HSET', KEYS[3], 'closed', '1') end
+    end
     if fields <= 2 * entries then return {'0', 0, 0} end
 end
 local page = redis.call('HSCAN', KEYS[2], ARGV[1], 'COUNT', 50)

@@ -57,7 +57,19 @@ struct redis_server *redis_server_of(const struct redis *redis)
 
 int64_t redis_since_us(const struct redis *redis)
 {
-    return redis->since_us;
+    return redis_is_routed(redis) ? redis->server->routing->since_us(redis) : redis->since_us;
+}
+
+void redis_aim(struct redis *redis, int slot)
+{
+    redis->aim = slot + 1;
+}
+
+struct redis *redis_last(struct redis *redis)
+{
+    struct redis *last = redis_is_routed(redis) ? redis->server->routing->last(redis) : NULL;
+
+    return last ? last : redis;
 }
 
 const struct error *redis_error(const struct redis *redis)
@@ -233,8 +245,8 @@ static enum redis_status send_command(struct redis *redis, const struct redis_re
     return redis_command(redis, request->count, request->arguments, request->until_us, reply);
 }
 
-static enum redis_status run_command(struct redis *redis, int count, const char *const *arguments,
-                                     int64_t until_us, redisReply **reply)
+enum redis_status redis_run_command(struct redis *redis, int count, const char *const *arguments,
+                                    int64_t until_us, redisReply **reply)
 {
     return redis_run(redis,
                      &(struct redis_request){.send = send_command,
@@ -249,7 +261,7 @@ enum redis_status redis_send(struct redis *redis, int count, const char *const *
                              int64_t until_us)
 {
     redisReply *reply = NULL;
-    enum redis_status status = run_command(redis, count, arguments, until_us, &reply);
+    enum redis_status status = redis_run_command(redis, count, arguments, until_us, &reply);
 
     if (reply)
         freeReplyObject(reply);
@@ -260,7 +272,7 @@ enum redis_status redis_ask(struct redis *redis, int count, const char *const *a
                             int64_t until_us, struct redis_answer *answer)
 {
     redisReply *reply = NULL;
-    enum redis_status status = run_command(redis, count, arguments, until_us, &reply);
+    enum redis_status status = redis_run_command(redis, count, arguments, until_us, &reply);
 
     if (status == REDIS_OK && FAILPOINT_FAILS("redis.reply"))
         status = redis_lose(redis, ERROR_TIMEOUT, "a test lost the reply");

@@ -30,7 +30,8 @@ struct redis_reply;
 
 enum redis_status {
     REDIS_OK,
-    REDIS_REFUSED, /* an error reply: nothing was executed; the session may be closed */
+    REDIS_REFUSED, /* an error reply, or no node of a cluster that would take it: nothing was
+                      executed; the session may be closed */
     REDIS_LOST     /* no reply, and the session is closed; or a script failed on its way: what was
                       executed is unknown */
 };
@@ -126,6 +127,13 @@ const struct error *redis_error(const struct redis *redis);
 /* Whether the session is one with a cluster. Then what a call touches has to be in the slot of its
  * first key: of a script KEYS[1], of a command its first argument. "x{NAME}" is in that of NAME. */
 bool redis_is_cluster(const struct redis *redis);
+/* From now on all that the session asks is about one slot (cluster/slot.h), whatever its arguments:
+ * with a cluster it goes to the node that has it, with which redis_connect connects, and
+ * redis_since_us is of that. -1: no more. */
+void redis_aim(struct redis *redis, int slot);
+/* With a cluster the session with the node that the last call went to, until the next call; else
+ * the session itself. */
+struct redis *redis_last(struct redis *redis);
 /* The command by which a script reaches those who redis_subscribe. */
 const char *redis_publish_command(const struct redis *redis);
 
@@ -140,8 +148,7 @@ enum redis_status redis_script(struct redis *redis, enum lua script, int keys, i
 enum redis_status redis_wait(struct redis *redis, const char *key, int64_t until_us, bool *popped);
 
 /* A whole reply: a number, a text, nothing, or an array of replies. *reply is NULL unless REDIS_OK,
- * and is freed with redis_reply_free. redis_eval is redis_script with such a reply. redis_call is
- * for no session with a cluster. */
+ * and is freed with redis_reply_free. redis_eval is redis_script with such a reply. */
 enum redis_status redis_call(struct redis *redis, int count, const char *const *arguments,
                              int64_t until_us, struct redis_reply **reply);
 enum redis_status redis_eval(struct redis *redis, enum lua script, int keys, int count,

@@ -9,40 +9,37 @@
 
 enum { FIRST_SURVEY_US = 1000000, STOCK_VERSION_LEAST = 602, FLAWS_MAX = 500 };
 
+/* Keys may be anywhere in a cluster: those of one lock stand together, as do those of one stream.
+ */
 static void *redis_open_at(const struct settings *settings, const char *url, const char *flag,
-                           struct error *error)
+                           int64_t replicas, struct error *error)
 {
     struct redis_server *server =
         url[0] ? redis_server_create(url, settings->redis_ca, error) : NULL;
 
     if (url[0] && !server)
         error_prefix(error, "%s", flag);
-    return server;
+    if (!server)
+        return NULL;
+    redis_server_want_replicas(server, (int)replicas);
+    if (redis_server_allow_cluster(server))
+        return server;
+    error_set(error, ERROR_INTERNAL, "%s: out of memory", flag);
+    redis_server_destroy(server);
+    return NULL;
 }
 
-/* Their keys may be anywhere in a cluster: those of one lock stand together. */
 static void *locks_open(const struct settings *settings, struct error *error)
 {
-    struct redis_server *server = redis_open_at(settings, settings->redis, "--redis", error);
-
-    if (server && !redis_server_allow_cluster(server)) {
-        error_set(error, ERROR_INTERNAL, "--redis: out of memory");
-        redis_server_destroy(server);
-        return NULL;
-    }
-    return server;
+    return redis_open_at(settings, settings->redis, "--redis", 0, error);
 }
 
 static void *stock_open(const struct settings *settings, struct error *error)
 {
-    struct redis_server *server =
-        settings->stock_redis[0]
-            ? redis_open_at(settings, settings->stock_redis, "--stock-redis", error)
-            : redis_open_at(settings, settings->redis, "--redis", error);
+    bool own = settings->stock_redis[0];
 
-    if (server)
-        redis_server_want_replicas(server, (int)settings->stock_redis_replicas);
-    return server;
+    return redis_open_at(settings, own ? settings->stock_redis : settings->redis,
+                         own ? "--stock-redis" : "--redis", settings->stock_redis_replicas, error);
 }
 
 static void close_server(void *server)
@@ -60,8 +57,10 @@ static void close_session(void *redis)
     redis_destroy(redis);
 }
 
+/* Of a cluster's nodes the one that is needed is known later (redis_aim). */
 static bool connect_session(void *redis, int64_t until_us, struct error *error)
 {
+    redis_aim(redis, -1);
     bool connected = redis_connect(redis, until_us);
 
     if (!connected)
@@ -164,9 +163,9 @@ static const char *stock_unfit(void *server)
 {
     int version = redis_server_version(server);
 
-    if (redis_server_is_cluster(server))
-        return "the Redis of --stock-redis (by default that of --redis) is a node of a cluster: "
-               "redis-stock needs a single Redis, named by --stock-redis";
+    if (redis_server_is_cluster(server) && !redis_server_allows_cluster(server))
+        return "the Redis of --stock-redis (by default that of --redis) is a node of a cluster, "
+               "which is reached by redis[s]:// alone";
     return version != 0 && version < STOCK_VERSION_LEAST
                ? "the Redis of --stock-redis is older than 6.2"
                : redis_server_replicas_unfit(server);

@@ -30,6 +30,8 @@ struct redis_routing {
     void (*forget)(struct redis *redis); /* before the session is freed */
     enum redis_status (*run)(struct redis *redis, const struct redis_request *request,
                              redisReply **reply);
+    int64_t (*since_us)(const struct redis *redis);
+    struct redis *(*last)(const struct redis *redis);
     /* The session that subscribed last, and to what. */
     struct redis *(*ear)(const struct redis *redis);
     const char *(*channel)(const struct redis *redis);
@@ -69,6 +71,7 @@ struct redis {
     struct redis_route *route;   /* owned; with a cluster, instead of these */
     int64_t opened_us;           /* when that began */
     int64_t since_us;            /* when it was done */
+    int aim;                     /* the slot that it is about, and one; 0: any */
     bool owner;                  /* redis_server_take's */
     bool asking;                 /* ASKING goes before each command */
     bool optional; /* what is asked now may be refused: others may be served all the same */
@@ -129,6 +132,9 @@ struct redis_request {
 /* Makes it on this session, or on that of the node which has the key. */
 enum redis_status redis_run(struct redis *redis, const struct redis_request *request,
                             redisReply **reply);
+/* A command, whose key is its first argument. */
+enum redis_status redis_run_command(struct redis *redis, int count, const char *const *arguments,
+                                    int64_t until_us, redisReply **reply);
 
 /* Whether the session is one with a cluster. */
 static inline bool redis_is_routed(const struct redis *redis)

@@ -65,6 +65,7 @@ struct redis_server *redis_server_create_node(const struct redis_server *of,
     server->url.places[0] = *place;
     server->tls = of->tls;
     server->resolver = of->resolver;
+    server->replicas = of->replicas;
     atomic_store(&server->clustered, true);
     snprintf(server->state.why, sizeof server->state.why, "not asked yet");
     return server;

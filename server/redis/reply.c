@@ -22,7 +22,7 @@ enum redis_status redis_call(struct redis *redis, int count, const char *const *
                              int64_t until_us, struct redis_reply **reply)
 {
     redisReply *answer = NULL;
-    enum redis_status status = redis_command(redis, count, arguments, until_us, &answer);
+    enum redis_status status = redis_run_command(redis, count, arguments, until_us, &answer);
 
     return redis_hand_over(status, answer, reply);
 }

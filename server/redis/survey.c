@@ -5,12 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* On this very session: it may turn out to be with a cluster's node. */
+static enum redis_status ask(struct redis *redis, int count, const char *const *arguments,
+                             int64_t until_us, struct redis_reply **reply)
+{
+    redisReply *answer = NULL;
+    enum redis_status status = redis_command(redis, count, arguments, until_us, &answer);
+
+    return redis_hand_over(status, answer, reply);
+}
+
 static enum redis_status read_version(struct redis *redis, int64_t until_us, int *version,
                                       unsigned *flaws)
 {
     struct redis_reply *reply;
     enum redis_status status =
-        redis_call(redis, 2, (const char *const[]){"INFO", "server"}, until_us, &reply);
+        ask(redis, 2, (const char *const[]){"INFO", "server"}, until_us, &reply);
 
     const char *text = redis_reply_text(reply);
     const char *line = text ? strstr(text, "redis_version:") : NULL;
@@ -35,7 +45,7 @@ static enum redis_status read_setting(struct redis *redis, const char *name, con
 {
     struct redis_reply *reply;
     enum redis_status status =
-        redis_call(redis, 3, (const char *const[]){"CONFIG", "GET", name}, until_us, &reply);
+        ask(redis, 3, (const char *const[]){"CONFIG", "GET", name}, until_us, &reply);
     const char *is = redis_reply_text(redis_reply_at(reply, 1));
 
     if (!is)
@@ -73,6 +83,8 @@ static bool survey(struct redis *redis, int64_t until_us)
 /* A user who may not ask may well be allowed what the strategies need. */
 bool redis_survey(struct redis *redis, int64_t until_us)
 {
+    if (redis_is_routed(redis))
+        return true; /* its nodes are, by the probe */
     redis->optional = true;
     bool done = survey(redis, until_us);
     redis->optional = false;

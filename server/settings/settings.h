@@ -24,6 +24,7 @@ struct settings {
     const char *redis;            /* redis://host:port/db or unix:///path; "" means none */
     const char *stock_redis;      /* as redis; "" means the same one */
     int64_t stock_redis_replicas; /* that must have a 202 on disk, too */
+    int64_t stock_streams;        /* shards of redis-stock, each a stream */
     const char *redis_ca;         /* a file of CAs for rediss://; "" the system's */
     const char *redlock;          /* 3 or 5 such URLs with commas between them; "" means none */
     const char *memcached;        /* HOST:PORT or unix:///path; "" means none */

@@ -57,6 +57,10 @@ static const struct option_row rows[] = {
         .help = "replicas of --stock-redis that must have a 202 on disk, as it has itself; 0: nobody asks",
     },
     {
+        .flag = "stock-streams", NUMBER(stock_streams, "1", 1, 32, "streams"),
+        .help = "redis-stock's products share so many streams, over the nodes of a cluster; the same in all instances",
+    },
+    {
         .flag = "redis-ca", TEXT(redis_ca, ""),
         .value = "FILE", .takes = "a PEM file of certificates, or nothing",
         .help = "CAs that a rediss:// server's certificate may come from; empty: the system's",

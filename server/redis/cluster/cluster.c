@@ -8,6 +8,8 @@ bool redis_server_allow_cluster(struct redis_server *server)
                                                  .close = redis_cluster_close,
                                                  .forget = redis_cluster_forget,
                                                  .run = redis_cluster_run,
+                                                 .since_us = redis_cluster_since_us,
+                                                 .last = redis_cluster_last,
                                                  .ear = redis_cluster_ear,
                                                  .channel = redis_cluster_channel,
                                                  .probe = redis_cluster_probe};

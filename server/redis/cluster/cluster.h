@@ -75,6 +75,8 @@ void redis_cluster_close(struct redis *redis);
 void redis_cluster_forget(struct redis *redis);
 enum redis_status redis_cluster_run(struct redis *redis, const struct redis_request *request,
                                     redisReply **reply);
+int64_t redis_cluster_since_us(const struct redis *redis);
+struct redis *redis_cluster_last(const struct redis *redis);
 struct redis *redis_cluster_ear(const struct redis *redis);
 const char *redis_cluster_channel(const struct redis *redis);
 /* Reads the map, whatever is known. False with the session's error. */

@@ -23,6 +23,7 @@ struct verdict {
     int slots; /* that nobody has */
     int version;
     unsigned flaws;
+    bool lags;
     char place[REDIS_HOST_MAX + 8]; /* of the first that fails, */
     char why[REDIS_WHY_MAX];        /* and its words */
 };
@@ -41,21 +42,30 @@ static bool is_cluster_still(struct redis *redis, int64_t until_us)
     return false;
 }
 
-/* Keys "NAME{7}" with a number whose slot is the node's. */
+/* "NAME{7}"; of a key with a tag, "{TAG}NAME", "{TAG:7}NAME". */
+static void name_key(const char *of, int number, char out[REDIS_KEY_MAX])
+{
+    int tag = (int)strcspn(of, "}");
+
+    if (of[tag])
+        snprintf(out, REDIS_KEY_MAX, "%.*s:%d%s", tag, of, number, of + tag);
+    else
+        snprintf(out, REDIS_KEY_MAX, "%.*s{%d}", REDIS_KEY_MAX - 20, of, number);
+}
+
+/* Keys with a number such that their slot is the node's. */
 static void name_keys(struct redis_server *node, int slot, const struct redis_needs *of,
                       struct redis_needs *needs)
 {
-    char tag[16];
-
+    *needs = *of;
     for (int i = 0; i < NUMBERS_MAX; i++) {
-        snprintf(tag, sizeof tag, "%d", node->probed);
-        if (redis_slot(tag) == slot)
+        name_key(of->absent, node->probed, needs->absent);
+        if (redis_slot(needs->absent) == slot)
             break;
         node->probed = (node->probed + 1) % NUMBERS_MAX;
     }
-    *needs = *of;
-    snprintf(needs->absent, sizeof needs->absent, "%.*s{%s}", REDIS_KEY_MAX - 20, of->absent, tag);
-    snprintf(needs->hash, sizeof needs->hash, "%.*s{%s}", REDIS_KEY_MAX - 20, of->hash, tag);
+    name_key(of->hash, node->probed, needs->hash);
+    name_key(of->kept, node->probed, needs->kept);
 }
 
 static void add(struct redis_server *node, struct verdict *verdict)
@@ -66,6 +76,7 @@ static void add(struct redis_server *node, struct verdict *verdict)
     redis_server_why(node, why);
     verdict->nodes++;
     verdict->flaws |= redis_server_flaws(node);
+    verdict->lags |= redis_server_lags(node);
     if (version && (!verdict->version || version < verdict->version))
         verdict->version = version;
     if (why[0] && verdict->failing++ == 0) {
@@ -80,6 +91,7 @@ static void tell(struct redis_server *server, const struct verdict *verdict)
 
     redis_server_note(server, verdict->version ? verdict->version : redis_server_version(server),
                       verdict->flaws);
+    atomic_store_explicit(&server->lags, verdict->lags, memory_order_relaxed);
     if (verdict->failing > 0)
         snprintf(words, sizeof words, "%d of the cluster's %d primaries: %s: %.*s",
                  verdict->failing, verdict->nodes, verdict->place, REDIS_WHY_MAX / 2, verdict->why);

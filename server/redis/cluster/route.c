@@ -15,7 +15,8 @@
 enum {
     READ_MOST_US = 500000,
     TRIES_MAX = 200, /* of one command; TRYAGAIN pauses in between */
-    TRIES_AT_ONCE = 3
+    TRIES_AT_ONCE = 3,
+    AIMS = 64 /* slots that are remembered, each of another 64th of all */
 };
 
 struct redis_route {
@@ -23,6 +24,13 @@ struct redis_route {
     struct redis *seed;                       /* owned */
     struct redis *nodes[REDIS_PRIMARIES_MAX]; /* owned, by number; each is held */
     struct redis *ear;                        /* borrowed: one of these */
+    struct redis *last;                       /* borrowed: the one that the last call went to */
+    struct aim {                              /* who has served a slot: */
+        const struct redis *node;             /* not looked into: it may be gone */
+        int64_t node_since_us;
+        int64_t since_us; /* when that became so */
+        int slot;
+    } aims[AIMS];
     char channel[REDIS_CHANNEL_MAX];
 };
 
@@ -73,6 +81,8 @@ struct redis *redis_cluster_primary(struct redis *redis, int number)
 
 static void drop(struct redis *redis, int number)
 {
+    if (redis->route->last == redis->route->nodes[number])
+        redis->route->last = NULL;
     redis_destroy(redis->route->nodes[number]);
     redis->route->nodes[number] = NULL;
     redis_cluster_let_go(cluster_of(redis), number);
@@ -115,6 +125,32 @@ void redis_cluster_forget(struct redis *redis)
 struct redis *redis_cluster_ear(const struct redis *redis)
 {
     return redis->route ? redis->route->ear : NULL;
+}
+
+static struct aim *aim_of(const struct redis *redis)
+{
+    return &redis->route->aims[(redis->aim - 1) * AIMS / REDIS_SLOTS];
+}
+
+/* A node that was not asked for the slot before may not have what the one before it had. */
+static void note_served(struct redis *redis, struct redis *node)
+{
+    if (!redis->aim)
+        return;
+    struct aim *aim = aim_of(redis);
+    if (aim->slot != redis->aim || aim->node != node || aim->node_since_us != node->since_us)
+        *aim = (struct aim){node, node->since_us, clock_mono_us(), redis->aim};
+}
+
+int64_t redis_cluster_since_us(const struct redis *redis)
+{
+    return redis->route && redis->aim && aim_of(redis)->slot == redis->aim ? aim_of(redis)->since_us
+                                                                           : clock_mono_us();
+}
+
+struct redis *redis_cluster_last(const struct redis *redis)
+{
+    return redis->route ? redis->route->last : NULL;
 }
 
 const char *redis_cluster_channel(const struct redis *redis)
@@ -198,7 +234,7 @@ bool redis_cluster_read(struct redis *redis, int64_t until_us)
     return read;
 }
 
-bool redis_cluster_connect(struct redis *redis, int64_t until_us)
+static bool know_map(struct redis *redis, int64_t until_us)
 {
     struct redis_cluster *cluster = cluster_of(redis);
 
@@ -213,7 +249,7 @@ bool redis_cluster_connect(struct redis *redis, int64_t until_us)
 
 static struct redis *session_of(struct redis *redis, int slot, int64_t until_us)
 {
-    if (!redis_cluster_connect(redis, until_us))
+    if (!know_map(redis, until_us))
         return NULL;
     int number = redis_cluster_owner(cluster_of(redis), slot, redis->route->nodes);
     if (number >= 0)
@@ -281,6 +317,25 @@ static bool has_another(struct redis *redis, const struct redis *node, struct wa
     return now && now != node && ++way->tries < TRIES_AT_ONCE && clock_mono_us() < until_us;
 }
 
+bool redis_cluster_connect(struct redis *redis, int64_t until_us)
+{
+    struct way way = {.slot = redis->aim - 1};
+
+    if (!redis->aim)
+        return know_map(redis, until_us);
+    for (;;) {
+        struct redis *node = session_of(redis, way.slot, until_us);
+        if (!node)
+            return false;
+        if (redis_connect(node, until_us)) {
+            note_served(redis, node);
+            return true;
+        }
+        if (!has_another(redis, node, &way, until_us))
+            return false;
+    }
+}
+
 static void keep_ear(struct redis *redis, struct redis *node, const struct redis_request *request)
 {
     if (!request->channel)
@@ -293,18 +348,20 @@ static void keep_ear(struct redis *redis, struct redis *node, const struct redis
 enum redis_status redis_cluster_run(struct redis *redis, const struct redis_request *request,
                                     redisReply **reply)
 {
-    struct way way = {.slot = redis_slot(request->key)};
+    struct way way = {.slot = redis->aim ? redis->aim - 1 : redis_slot(request->key)};
     int64_t until_us = request->until_us;
 
     for (*reply = NULL;;) {
         struct redis *node = next_node(redis, &way, until_us);
         if (!node)
-            return REDIS_LOST;
+            return REDIS_REFUSED;
         if (!redis_connect(node, until_us)) {
             if (has_another(redis, node, &way, until_us))
                 continue;
-            return REDIS_LOST;
+            return REDIS_REFUSED;
         }
+        note_served(redis, node);
+        redis->route->last = node;
         node->asking = way.direction == REDIS_ASKED;
         enum redis_status status = request->send(node, request, reply);
         node->asking = false;

@@ -45,7 +45,7 @@ static bool change(struct session *session, struct order *order,
                    bool (*change_row)(struct session *, struct order *))
 {
     struct redis_stock *stock = session->instance;
-    struct stock_link link = stock_link_of(session);
+    struct stock_link link = stock_link_of(session, order->product_id);
     char generation[STOCK_GENERATION_MAX];
 
     if (stock_mirror_generation(&link, order->product_id, generation) != STOCK_DONE) {
@@ -61,7 +61,8 @@ static bool change(struct session *session, struct order *order,
     if (stock_mirror_correct(&link, order->product_id, generation, order->quantity,
                              order->user_id) != STOCK_DONE &&
         stock_mirror_forget_late(&link, order->product_id, order->settle_until_us) != STOCK_DONE)
-        stock_mend_ask(&stock->mend, order->product_id); /* it shows too little until then */
+        stock_mend_ask(&stock_work_of(stock, order->product_id)->mend,
+                       order->product_id); /* it shows too little until then */
     return true;
 }
 
@@ -90,33 +91,42 @@ static void stop(void *instance)
 {
     struct redis_stock *stock = instance;
 
-    stock_writer_stop(stock->writer);
+    stock_writers_stop(stock);
     stock_loader_stop(stock->loader);
     stock_lease_fini(&stock->lease);
     stock_lent_fini(&stock->lent);
-    stock_handover_fini(&stock->handover);
-    stock_mend_fini(&stock->mend);
+    for (int i = 0; i < stock->shards.count; i++) {
+        stock_handover_fini(&stock->work[i].handover);
+        stock_mend_fini(&stock->work[i].mend);
+    }
     stock_flag_fini(&stock->flag);
+    free(stock->work);
     free(stock);
 }
 
 static void *start(const struct services *services, struct error *error)
 {
+    int count = (int)services->settings->stock_streams;
     struct redis_stock *stock = calloc(1, sizeof *stock);
-    if (!stock) {
+    struct stock_work *work = calloc((size_t)count, sizeof *work);
+    if (!stock || !work) {
+        free(stock);
+        free(work);
         error_set(error, ERROR_INTERNAL, "out of memory");
         return NULL;
     }
-    *stock = (struct redis_stock){.services = services, .strategy = &strategy_redis_stock};
+    *stock =
+        (struct redis_stock){.services = services, .strategy = &strategy_redis_stock, .work = work};
+    stock_shards_init(&stock->shards, services->settings, count);
     stock_flag_init(&stock->flag);
-    stock_mend_init(&stock->mend);
-    stock_handover_init(&stock->handover);
+    for (int i = 0; i < count; i++) {
+        stock_mend_init(&work[i].mend);
+        stock_handover_init(&work[i].handover);
+    }
     stock_lent_init(&stock->lent, services->backends[BACKEND_STOCK_REDIS]);
-    if (stock_lease_init(&stock->lease, services, error))
-        stock->loader = stock_loader_start(services, error);
-    if (stock->loader)
-        stock->writer = stock_writer_start(stock, error);
-    if (stock->writer)
+    if (stock_lease_init(&stock->lease, services, &stock->shards, error))
+        stock->loader = stock_loader_start(stock, error);
+    if (stock->loader && stock_writers_start(stock, error))
         return stock;
     stop(stock);
     return NULL;

@@ -3,6 +3,7 @@
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_INSTANCE_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_INSTANCE_H
 
+#include "metrics/metrics.h"
 #include "strategies/redis_stock/stock_flag.h"
 #include "strategies/redis_stock/stock_lease.h"
 #include "strategies/redis_stock/stock_lent.h"
@@ -16,12 +17,25 @@ struct redis_stock {
     const struct services *services; /* borrowed: app */
     const struct strategy *strategy; /* its row */
     struct stock_flag flag;
-    struct stock_mend mend;
-    struct stock_handover handover;
     struct stock_lent lent;
-    struct stock_lease lease;    /* the writer's */
-    struct stock_loader *loader; /* owned, as what follows */
-    struct writer *writer;
+    struct stock_lease lease;    /* the first writer's */
+    struct stock_loader *loader; /* owned */
+    struct stock_shards shards;
+    struct stock_work { /* on each of them */
+        struct stock_mend mend;
+        struct stock_handover handover;
+        struct writer *writer; /* owned */
+    } * work;                  /* owned */
+    struct {
+        struct metric fates[CLAIM_FATES];
+        struct metric rebuilds;
+        struct metric rounds;
+    } counters; /* the writers' */
 };
+
+static inline struct stock_work *stock_work_of(struct redis_stock *stock, int64_t product_id)
+{
+    return &stock->work[stock_shard_of(&stock->shards, product_id)];
+}
 
 #endif

@@ -8,6 +8,12 @@
  *   FREE, OURS ── a look: another database has a lease ──▶ TAKEN
  *   TAKEN ── a look: it was given back, or has ended ──▶ OURS
  *
+ * The same holds for instances with another --stock-streams, whose orders stand in other streams.
+ * "streams" has the number that was last used (absent: 1). Whoever comes with another one closes
+ * the old shards, where nothing is reserved then, even by an instance that was frozen, and unloads
+ * their mirrors; it is TAKEN until nothing waits there. Several streams are used only after that is
+ * known (stock_lease_allows); a single one, for which nobody asks, may be closed.
+ *
  * The writer looks as it takes its turns and writes, twice a second; a stop gives the lease back. A
  * database that was restored or made again, and so has another mark, is kept waiting by what is
  * left of its own instances' leases, for STOCK_LEASE_MS at most. Between the end of a lease whose
@@ -18,25 +24,28 @@
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_LEASE_H
 
 #include "base/random/random.h"
+#include "strategies/redis_stock/stock_link.h"
 #include "strategy/strategy.h"
 
-struct redis;
-
 struct stock_lease {
-    const struct services *services; /* borrowed: app */
-    struct redis *redis;             /* owned: the session that asks though others may not */
+    const struct services *services;   /* borrowed: app */
+    const struct stock_shards *shards; /* borrowed */
+    struct redis *redis;               /* owned: the session that asks though others may not */
     char instance[RANDOM_TOKEN_LENGTH + 1];
     int64_t look_at_us;
+    atomic_bool agreed; /* upon the number of streams */
 };
 
 /* With the first look. */
 bool stock_lease_init(struct stock_lease *lease, const struct services *services,
-                      struct error *error);
+                      const struct stock_shards *shards, struct error *error);
+/* Gives it back. */
 void stock_lease_fini(struct stock_lease *lease);
 /* Looks, if it is time, and takes or renews the lease. Where Redis does not answer, all stays as it
  * was; where PostgreSQL has not been seen yet, the Redis is used as if it were ours, for what waits
  * in it is to be seen (GET /metrics). */
 void stock_lease_keep(struct stock_lease *lease);
-void stock_lease_give_back(struct stock_lease *lease);
+/* Any thread. */
+bool stock_lease_allows(struct stock_lease *lease);
 
 #endif

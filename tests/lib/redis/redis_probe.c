@@ -11,7 +11,7 @@
 
 enum { NODES_MAX = 16, HOST_SIZE = 64 };
 
-static redisContext *dial(const char *url)
+redisContext *redis_probe_dial(const char *url)
 {
     char host[HOST_SIZE];
     int port = 0;
@@ -28,7 +28,7 @@ static redisContext *dial(const char *url)
 
 static redisReply *ask_at(const char *url, const char *format, va_list values)
 {
-    redisContext *context = dial(url);
+    redisContext *context = redis_probe_dial(url);
     va_list copy;
 
     va_copy(copy, values);
@@ -45,7 +45,7 @@ static redisReply *ask_at(const char *url, const char *format, va_list values)
 /* The primaries of the cluster that the URL leads to; the URL itself where there is none. */
 static int list_nodes(const char *url, char urls[NODES_MAX][2 * HOST_SIZE])
 {
-    redisContext *context = dial(url);
+    redisContext *context = redis_probe_dial(url);
     redisReply *reply = redisCommand(context, "CLUSTER SLOTS");
     int count = 0;
 
@@ -69,15 +69,23 @@ static int list_nodes(const char *url, char urls[NODES_MAX][2 * HOST_SIZE])
     return count;
 }
 
+bool redis_probe_moved(const redisReply *reply, char url[REDIS_PROBE_URL])
+{
+    bool moved = reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "MOVED ", 6) == 0;
+
+    if (moved)
+        snprintf(url, REDIS_PROBE_URL, "redis://%.100s", strrchr(reply->str, ' ') + 1);
+    return moved;
+}
+
 /* The reply of the node that has the key. */
 static redisReply *ask_owner(const char *url, const char *format, va_list values)
 {
     redisReply *reply = ask_at(url, format, values);
-    char owner[2 * HOST_SIZE];
+    char owner[REDIS_PROBE_URL];
 
-    if (reply->type != REDIS_REPLY_ERROR || strncmp(reply->str, "MOVED ", 6) != 0)
+    if (!redis_probe_moved(reply, owner))
         return reply;
-    snprintf(owner, sizeof owner, "redis://%.100s", strrchr(reply->str, ' ') + 1);
     freeReplyObject(reply);
     return ask_at(owner, format, values);
 }
@@ -134,7 +142,7 @@ int64_t redis_probe_calls(const char *command)
 
     snprintf(name, sizeof name, "cmdstat_%s:calls=", command);
     for (int i = list_nodes(stack_redis(), urls); i-- > 0;) {
-        redisContext *context = dial(urls[i]);
+        redisContext *context = redis_probe_dial(urls[i]);
         redisReply *reply = redisCommand(context, "INFO commandstats");
         assert_true(reply && reply->type == REDIS_REPLY_STRING);
         const char *at = strstr(reply->str, name);

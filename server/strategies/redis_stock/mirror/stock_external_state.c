@@ -52,9 +52,12 @@ static enum catalog_result find_order(void *instance, struct pg *pg, const struc
     struct waiting_order order;
     char why[REDIS_WHY_MAX];
 
-    enum stock_result found = redis ? stock_waiting_find(&link, id, &order) : STOCK_UNREACHABLE;
-    if (redis)
+    enum stock_result found = STOCK_UNREACHABLE;
+    if (redis) {
+        stock_aim(&link, &stock->shards.at[stock_shard_of_id(&stock->shards, id)]);
+        found = stock_waiting_find(&link, id, &order);
         stock_give_back(&stock->lent, redis);
+    }
     if (found == STOCK_UNREACHABLE) {
         redis_server_why(stock->services->backends[BACKEND_STOCK_REDIS], why);
         error_set(error, ERROR_UNAVAILABLE, "Redis (--stock-redis): %s",
@@ -67,27 +70,37 @@ static enum catalog_result find_order(void *instance, struct pg *pg, const struc
     return in_epoch(pg, &order, until_us, error);
 }
 
-/* A few products' units in one HMGET. */
-static bool add_units(struct stock_link *link, struct product *products, int count)
+/* A few products' units in one HMGET; those of another shard are passed by. *at is behind them. */
+static bool add_units(struct stock_link *link, const struct stock_shards *shards,
+                      struct product *products, int count, int *at)
 {
     char units[STOCK_KEY_MAX];
     char fields[PIECE][FIELD_MAX];
     const char *arguments[PIECE + 2] = {"HMGET", units};
+    struct product *asked[PIECE];
     struct redis_reply *reply;
+    int n = 0;
 
-    stock_key(link->settings, "units", -1, units);
-    for (int i = 0; i < count; i++) {
-        snprintf(fields[i], FIELD_MAX, "%lld:%lld", (long long)products[i].id,
-                 (long long)products[i].epoch);
-        arguments[i + 2] = fields[i];
+    stock_key(link->shard, "units", -1, units);
+    for (; *at < count && n < PIECE; (*at)++) {
+        struct product *product = &products[*at];
+        if (&shards->at[stock_shard_of(shards, product->id)] != link->shard)
+            continue;
+        snprintf(fields[n], FIELD_MAX, "%lld:%lld", (long long)product->id,
+                 (long long)product->epoch);
+        arguments[n + 2] = fields[n];
+        asked[n++] = product;
     }
-    if (redis_call(link->redis, count + 2, arguments, link->until_us, &reply) != REDIS_OK)
-        return false;
-    for (int i = 0; i < count; i++)
-        if (products[i].reserved >= 0)
-            products[i].reserved += redis_reply_number(redis_reply_at(reply, i));
+    if (n == 0)
+        return true;
+    bool known = redis_call(link->redis, n + 2, arguments, link->until_us, &reply) == REDIS_OK;
+    for (int i = 0; i < n; i++)
+        if (!known)
+            asked[i]->reserved = -1;
+        else if (asked[i]->reserved >= 0)
+            asked[i]->reserved += redis_reply_number(redis_reply_at(reply, i));
     redis_reply_free(reply);
-    return true;
+    return known;
 }
 
 static void add_reserved(void *instance, struct product *products, int count, int64_t until_us)
@@ -96,12 +109,14 @@ static void add_reserved(void *instance, struct product *products, int count, in
     struct redis *redis = stock_lend(&stock->lent, TIMEOUT_US);
     struct stock_link link = {
         .settings = stock->services->settings, .redis = redis, .until_us = soon(until_us)};
-    bool known = redis != NULL;
 
-    for (int i = 0; known && i < count; i += PIECE)
-        known = add_units(&link, products + i, count - i < PIECE ? count - i : PIECE);
-    for (int i = 0; !known && i < count; i++)
+    for (int i = 0; !redis && i < count; i++)
         products[i].reserved = -1;
+    for (int shard = 0; redis && shard < stock->shards.count; shard++) {
+        stock_aim(&link, &stock->shards.at[shard]);
+        for (int at = 0; at < count;)
+            add_units(&link, &stock->shards, products, count, &at);
+    }
     if (redis)
         stock_give_back(&stock->lent, redis);
 }
@@ -125,15 +140,17 @@ static bool end_old_sale(struct redis_stock *stock, struct pg *pg, int64_t first
     struct redis *redis = lend_in_time(stock);
     struct stock_link link = {
         .settings = stock->services->settings, .pg = pg, .redis = redis, .until_us = until_us};
-    enum stock_result result;
+    enum stock_result result = STOCK_DONE;
     int64_t gone;
 
     if (!redis)
         return false;
-    if (count == 1)
-        result = stock_mirror_load(&link, first, true, INT64_MAX);
-    else
-        result = stock_mirror_forget(&link, first, count, &gone);
+    for (int64_t i = 0; result == STOCK_DONE && i < stock->shards.count && i < count; i++) {
+        stock_aim(&link, &stock->shards.at[stock_shard_of(&stock->shards, first + i)]);
+        result = count == 1 ? stock_mirror_load(&link, first, true, INT64_MAX)
+                            : stock_mirror_forget_run(&link, first + i, count - i,
+                                                      stock->shards.count, &gone);
+    }
     stock_give_back(&stock->lent, redis);
     return result == STOCK_DONE || result == STOCK_ABSENT;
 }
@@ -151,28 +168,28 @@ static void start_sale(void *instance, struct pg *pg, int64_t first, int64_t cou
     if (!told)
         stock_flag_doubt(&stock->flag, clock_mono_us());
     for (int64_t i = 0; !told && i < count && i < MEND_MAX; i++)
-        stock_mend_ask(&stock->mend, first + i);
+        stock_mend_ask(&stock_work_of(stock, first + i)->mend, first + i);
     stock_flag_wait();
 }
 
 static void add_stock(void *instance, struct session *session, const int64_t *products, int count)
 {
     struct redis_stock *stock = instance;
-    struct stock_link link = stock_link_of(session);
     int64_t until_us = clock_mono_us() + TIMEOUT_US;
     int64_t mirrored = 0;
 
     for (int i = 0; i < count; i++) {
         int64_t gone = 0;
+        struct stock_link link = stock_link_in(stock, session, products[i]);
         link.until_us = until_us;
         bool told = redis_connect(session->stock, link.until_us);
-        if (told && stock_mirror_forget(&link, products[i], 1, &gone) != STOCK_DONE) {
+        if (told && stock_mirror_forget(&link, products[i], &gone) != STOCK_DONE) {
             told = stock_mirror_forget_late(&link, products[i], clock_mono_us() + STOCK_SOON_US) ==
                    STOCK_DONE;
             gone = told; /* for all that is known */
         }
         if (!told)
-            stock_mend_ask(&stock->mend, products[i]);
+            stock_mend_ask(&stock_work_of(stock, products[i])->mend, products[i]);
         mirrored += gone;
     }
     if (mirrored > 0)

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "strategies/redis_stock/mirror/stock_mirror.h"
-#include "strategy/strategy.h"
+#include "strategies/redis_stock/stock_instance.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@
 enum { ASKED_MAX = 256, PAUSE_US = 100000 };
 
 struct stock_loader {
-    struct stock_link link; /* the thread's; owns its sessions */
+    const struct stock_shards *shards; /* borrowed */
+    struct stock_link link;            /* the thread's; owns its sessions */
     pthread_t thread;
     atomic_bool stopping;
     pthread_mutex_t mutex; /* of what follows; held for no I/O */
@@ -57,8 +58,10 @@ bool stock_loader_will_load(struct stock_loader *loader, int64_t product_id)
     return will;
 }
 
-static enum stock_result load_one(struct stock_link *link, int64_t product_id)
+static enum stock_result load_one(const struct stock_shards *shards, struct stock_link *link,
+                                  int64_t product_id)
 {
+    stock_aim(link, &shards->at[stock_shard_of(shards, product_id)]);
     stock_give_time(link);
     if (!pg_connect(link->pg, link->until_us))
         return stock_pg_failed(link->pg);
@@ -74,7 +77,7 @@ static void load_first(struct stock_loader *loader)
     int64_t product_id = loader->asked[0];
 
     pthread_mutex_unlock(&loader->mutex);
-    enum stock_result result = load_one(&loader->link, product_id);
+    enum stock_result result = load_one(loader->shards, &loader->link, product_id);
     if (result == STOCK_HELD)
         clock_sleep_until(clock_mono_us() + PAUSE_US);
     pthread_mutex_lock(&loader->mutex);
@@ -111,8 +114,9 @@ static void destroy(struct stock_loader *loader)
     free(loader);
 }
 
-struct stock_loader *stock_loader_start(const struct services *services, struct error *error)
+struct stock_loader *stock_loader_start(const struct redis_stock *stock, struct error *error)
 {
+    const struct services *services = stock->services;
     struct stock_loader *loader = calloc(1, sizeof *loader);
 
     if (!loader) {
@@ -121,6 +125,7 @@ struct stock_loader *stock_loader_start(const struct services *services, struct 
     }
     pthread_mutex_init(&loader->mutex, NULL);
     clock_cond_init(&loader->changed);
+    loader->shards = &stock->shards;
     loader->link = (struct stock_link){
         .settings = services->settings,
         .pg = pg_create(services_store(services)),

@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct services;
+struct redis_stock;
 struct stock_loader;
 
-/* NULL: `error` says why. `services` are borrowed. */
-struct stock_loader *stock_loader_start(const struct services *services, struct error *error);
+/* NULL: `error` says why. `stock` is borrowed. */
+struct stock_loader *stock_loader_start(const struct redis_stock *stock, struct error *error);
 /* A load that is under way is given up. NULL is allowed. */
 void stock_loader_stop(struct stock_loader *loader);
 

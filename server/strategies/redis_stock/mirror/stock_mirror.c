@@ -33,8 +33,13 @@ enum {
     USER_LINE = 48
 };
 
-enum stock_result stock_mirror_forget(struct stock_link *link, int64_t first, int64_t count,
-                                      int64_t *gone)
+enum stock_result stock_mirror_forget(struct stock_link *link, int64_t product_id, int64_t *gone)
+{
+    return stock_mirror_forget_run(link, product_id, 1, 1, gone);
+}
+
+enum stock_result stock_mirror_forget_run(struct stock_link *link, int64_t first, int64_t count,
+                                          int64_t step, int64_t *gone)
 {
     char prefix[STOCK_KEY_MAX];
     char loaded[STOCK_KEY_MAX];
@@ -42,12 +47,12 @@ enum stock_result stock_mirror_forget(struct stock_link *link, int64_t first, in
     const char *arguments[FORGET_PIECE + 2] = {loaded, prefix};
 
     *gone = 0;
-    stock_key(link->settings, NULL, -1, prefix);
-    stock_key(link->settings, "loaded", -1, loaded);
+    stock_key(link->shard, NULL, -1, prefix);
+    stock_key(link->shard, "loaded", -1, loaded);
     for (int64_t done = 0; done < count;) {
         int piece = 0;
         int64_t n = 0;
-        for (; piece < FORGET_PIECE && done < count; piece++, done++) {
+        for (; piece < FORGET_PIECE && done < count; piece++, done += step) {
             stock_number(first + done, ids[piece]);
             arguments[piece + 2] = ids[piece];
         }
@@ -67,7 +72,7 @@ enum stock_result stock_mirror_forget_late(struct stock_link *link, int64_t prod
     link->until_us = until_us;
     do {
         if (redis_connect(link->redis, link->until_us) &&
-            stock_mirror_forget(link, product_id, 1, &gone) == STOCK_DONE)
+            stock_mirror_forget(link, product_id, &gone) == STOCK_DONE)
             return STOCK_DONE;
         clock_sleep_until(clock_mono_us() + STOCK_PAUSE_US);
     } while (clock_mono_us() < until_us);
@@ -80,7 +85,7 @@ enum stock_result stock_mirror_generation(struct stock_link *link, int64_t produ
     char mirror[STOCK_KEY_MAX];
     struct redis_reply *reply;
 
-    stock_key(link->settings, "mirror", product_id, mirror);
+    stock_key(link->shard, "mirror", product_id, mirror);
     if (redis_call(link->redis, 3, (const char *const[]){"HGET", mirror, "generation"},
                    link->until_us, &reply) != REDIS_OK)
         return stock_redis_failed(link->redis);
@@ -110,7 +115,7 @@ enum stock_result stock_mirror_check_terms(struct stock_link *link, int64_t prod
     struct redis_reply *reply;
     int64_t gone;
 
-    stock_key(link->settings, "mirror", product_id, mirror);
+    stock_key(link->shard, "mirror", product_id, mirror);
     if (redis_call(link->redis, 4, (const char *const[]){"HMGET", mirror, "generation", "terms"},
                    link->until_us, &reply) != REDIS_OK)
         return stock_redis_failed(link->redis);
@@ -118,7 +123,7 @@ enum stock_result stock_mirror_check_terms(struct stock_link *link, int64_t prod
     bool loaded = redis_reply_text(redis_reply_at(reply, 0)) != NULL;
     bool same = mirrored && strcmp(mirrored, terms) == 0;
     redis_reply_free(reply);
-    return loaded && !same ? stock_mirror_forget(link, product_id, 1, &gone) : STOCK_DONE;
+    return loaded && !same ? stock_mirror_forget(link, product_id, &gone) : STOCK_DONE;
 }
 
 enum stock_result stock_mirror_correct(struct stock_link *link, int64_t product_id,
@@ -131,8 +136,8 @@ enum stock_result stock_mirror_correct(struct stock_link *link, int64_t product_
     char user[STOCK_NUMBER_MAX] = "";
     int64_t done = 0;
 
-    stock_key(link->settings, NULL, -1, prefix);
-    stock_key(link->settings, "mirror", product_id, mirror);
+    stock_key(link->shard, NULL, -1, prefix);
+    stock_key(link->shard, "mirror", product_id, mirror);
     stock_number(product_id, product);
     stock_number(units, more);
     if (user_id)
@@ -145,7 +150,7 @@ enum stock_result stock_mirror_correct(struct stock_link *link, int64_t product_
         return stock_redis_failed(link->redis);
     if (done)
         return STOCK_DONE;
-    return stock_mirror_forget(link, product_id, 1, &done);
+    return stock_mirror_forget(link, product_id, &done);
 }
 
 enum stock_result stock_mirror_look(struct stock_link *link, int64_t product_id,
@@ -156,8 +161,8 @@ enum stock_result stock_mirror_look(struct stock_link *link, int64_t product_id,
     char product[STOCK_NUMBER_MAX];
     struct redis_reply *reply;
 
-    stock_key(link->settings, "mirror", product_id, mirror);
-    stock_key(link->settings, "units", -1, units);
+    stock_key(link->shard, "mirror", product_id, mirror);
+    stock_key(link->shard, "units", -1, units);
     stock_number(product_id, product);
     if (redis_eval(link->redis, LUA_STOCK_LOOK, 2, 3, (const char *const[]){mirror, units, product},
                    link->until_us, &reply) != REDIS_OK)
@@ -181,7 +186,7 @@ enum stock_result stock_mirror_forget_ended(struct stock_link *link, int64_t pro
     /* One that is loaded meanwhile, and deleted for it, is loaded again. */
     if (result != STOCK_DONE || !look.loaded || look.epoch != epoch)
         return result;
-    return stock_mirror_forget(link, product_id, 1, gone);
+    return stock_mirror_forget(link, product_id, gone);
 }
 
 /* The row as it stands under our lock, and the mirror to be. */
@@ -234,7 +239,7 @@ static enum stock_result lock_row(struct stock_link *link, int64_t product_id, s
 static void name_users(const struct stock_link *link, int64_t product_id, const struct row *row,
                        char users[STOCK_KEY_MAX])
 {
-    stock_key(link->settings, "users", product_id, users);
+    stock_key(link->shard, "users", product_id, users);
     stock_key_add(users, ":");
     stock_key_add(users, row->generation);
 }
@@ -337,9 +342,9 @@ static enum stock_result send_mirror(struct stock_link *link, int64_t product_id
     char numbers[7][STOCK_NUMBER_MAX];
     int64_t ignored;
 
-    stock_key(link->settings, NULL, -1, prefix);
-    stock_key(link->settings, "mirror", product_id, mirror);
-    stock_key(link->settings, "loaded", -1, loaded);
+    stock_key(link->shard, NULL, -1, prefix);
+    stock_key(link->shard, "mirror", product_id, mirror);
+    stock_key(link->shard, "loaded", -1, loaded);
     stock_number(product_id, numbers[0]);
     stock_number(row->epoch, numbers[1]);
     stock_number(row->stock - reserved, numbers[2]);
@@ -399,7 +404,7 @@ static void drop_users(struct stock_link *link, int64_t product_id, const struct
     /* When the load's answer was lost the mirror may be there; it must not stay without its users.
      */
     if (!redis_connect(link->redis, link->until_us) ||
-        stock_mirror_forget(link, product_id, 1, &gone) != STOCK_DONE || row->limit == NO_LIMIT)
+        stock_mirror_forget(link, product_id, &gone) != STOCK_DONE || row->limit == NO_LIMIT)
         return;
     name_users(link, product_id, row, users);
     if (redis_send(link->redis, 2, (const char *const[]){"UNLINK", users}, link->until_us) !=
@@ -416,7 +421,7 @@ static enum stock_result load_locked(struct stock_link *link, int64_t product_id
 
     link->until_us = clock_earlier(clock_mono_us() + LOAD_US, load_until_us);
     if (anew)
-        result = stock_mirror_forget(link, product_id, 1, &gone);
+        result = stock_mirror_forget(link, product_id, &gone);
     if (result == STOCK_DONE)
         result = fill(link, product_id, row);
     if (result != STOCK_DONE)

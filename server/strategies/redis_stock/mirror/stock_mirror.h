@@ -18,9 +18,12 @@
  * as long as a load may take), and a second for what a failed load has left. */
 enum stock_result stock_mirror_load(struct stock_link *link, int64_t product_id, bool anew,
                                     int64_t load_until_us);
-/* Unloads `count` mirrors from `first` on; *gone is how many there were. */
-enum stock_result stock_mirror_forget(struct stock_link *link, int64_t first, int64_t count,
-                                      int64_t *gone);
+/* Unloads those of `count` mirrors from `first` on that are in the link's shard, which is the
+ * first's and comes again every `step` products; *gone is how many there were. */
+enum stock_result stock_mirror_forget_run(struct stock_link *link, int64_t first, int64_t count,
+                                          int64_t step, int64_t *gone);
+/* Unloads one; *gone is whether it was there. */
+enum stock_result stock_mirror_forget(struct stock_link *link, int64_t product_id, int64_t *gone);
 
 /* Unloads a mirror after units have come back to the row, for a caller who had a session with Redis
  * and lost it: tries to have another until then. Less than STOCK_SOON_US is in vain where an

@@ -131,7 +131,7 @@ static enum stock_result mend(struct stock_link *link, struct stock_round *round
         round->drift += found->drift < 0 ? -found->drift : found->drift;
         round->rebuilt++;
     }
-    return stock_mirror_forget(link, product_id, 1, &gone);
+    return stock_mirror_forget(link, product_id, &gone);
 }
 
 static enum stock_result reconcile(struct stock_link *link, struct stock_round *round,
@@ -147,7 +147,7 @@ static enum stock_result reconcile(struct stock_link *link, struct stock_round *
         !(is_unused(&found) && found.rest))
         result = confirm(link, product_id, &found);
     if (result == STOCK_ABSENT)
-        return stock_mirror_forget(link, product_id, 1, &gone);
+        return stock_mirror_forget(link, product_id, &gone);
     if (result == STOCK_DONE && !found.rest)
         round->skipped++;
     if (result == STOCK_DONE && (found.drift != 0 || found.stale))
@@ -170,7 +170,7 @@ static enum stock_result reconcile_some(struct stock_link *link, struct stock_ro
     struct redis_reply *reply;
     enum stock_result result = STOCK_DONE;
 
-    stock_key(link->settings, "loaded", -1, loaded);
+    stock_key(link->shard, "loaded", -1, loaded);
     if (redis_call(link->redis, 5,
                    (const char *const[]){"SSCAN", loaded, round->cursor, "COUNT", STEP_PRODUCTS},
                    link->until_us, &reply) != REDIS_OK)

@@ -143,9 +143,9 @@ enum stock_result stock_waiting_find(struct stock_link *link, const struct uuid 
     struct waiting_lines lines;
     struct redis_reply *reply;
 
-    stock_key(link->settings, "orders", -1, keys[0]);
-    stock_key(link->settings, "waiting", -1, keys[1]);
-    stock_key(link->settings, "partly", -1, keys[2]);
+    stock_key(link->shard, "orders", -1, keys[0]);
+    stock_key(link->shard, "waiting", -1, keys[1]);
+    stock_key(link->shard, "partly", -1, keys[2]);
     uuid_format(id, text);
     if (redis_eval(link->redis, LUA_STOCK_FIND, 3, 5,
                    (const char *const[]){keys[0], keys[1], keys[2], uuid_group_text(text), text},
@@ -168,7 +168,7 @@ enum stock_result stock_waiting_restore(struct stock_link *link, char cursor[STO
     struct redis_reply *reply;
 
     for (int i = 0; i < KEYS; i++) {
-        stock_key(link->settings, names[i], -1, keys[i]);
+        stock_key(link->shard, names[i], -1, keys[i]);
         arguments[i] = keys[i];
     }
     if (redis_eval(link->redis, LUA_STOCK_RESTORE, KEYS, KEYS + 1, arguments, link->until_us,
@@ -220,7 +220,7 @@ static enum stock_result collect_all(struct stock_link *link, int64_t product_id
     char count[STOCK_NUMBER_MAX];
     int n;
 
-    stock_key(link->settings, "orders", -1, stream);
+    stock_key(link->shard, "orders", -1, stream);
     stock_number(ENTRIES_PIECE, count);
     do {
         struct redis_reply *reply;
@@ -297,7 +297,7 @@ static enum stock_result count_units(struct stock_link *link, int64_t product_id
     char field[2 * STOCK_NUMBER_MAX];
     struct redis_reply *reply;
 
-    stock_key(link->settings, "units", -1, key);
+    stock_key(link->shard, "units", -1, key);
     snprintf(field, sizeof field, "%lld:%lld", (long long)product_id, (long long)epoch);
     if (redis_call(link->redis, 3, (const char *const[]){"HGET", key, field}, link->until_us,
                    &reply) != REDIS_OK)

@@ -25,9 +25,10 @@ enum { CALL_KEYS = 5 };
  * their ids yet. Two groups that wait can hardly be the same (48 random bits, 40 in a cell); the
  * orders of one would then not be found until they are decided. */
 static void number_orders(struct order **orders, int count, unsigned cell,
-                          char group[UUID_TEXT_LENGTH + 1])
+                          const struct stock_shards *shards, char group[UUID_TEXT_LENGTH + 1])
 {
-    uint64_t number = random_below(UINT64_C(1) << UUID_GROUP_BITS);
+    uint64_t number = stock_group_in(shards, stock_shard_of(shards, orders[0]->product_id),
+                                     random_below(UINT64_C(1) << UUID_GROUP_BITS));
     char text[UUID_TEXT_LENGTH + 1];
 
     for (int i = 0; i < count; i++) {
@@ -74,17 +75,19 @@ static int64_t units(struct order **orders, int count)
 }
 
 void stock_call_prepare(struct stock_call *call, const struct settings *settings,
-                        struct order **orders, int count)
+                        const struct stock_shards *shards, struct order **orders, int count)
 {
-    stock_key(settings, NULL, -1, call->prefix);
-    stock_key(settings, "mirror", orders[0]->product_id, call->mirror);
-    stock_key(settings, "orders", -1, call->stream);
-    stock_key(settings, "waiting", -1, call->waiting);
-    stock_key(settings, "units", -1, call->units);
+    const struct stock_shard *shard = &shards->at[stock_shard_of(shards, orders[0]->product_id)];
+
+    call->shard = shard;
+    stock_key(shard, "mirror", orders[0]->product_id, call->mirror);
+    stock_key(shard, "orders", -1, call->stream);
+    stock_key(shard, "waiting", -1, call->waiting);
+    stock_key(shard, "units", -1, call->units);
     stock_number(orders[0]->product_id, call->product);
     stock_number(settings->queue_capacity * WAITING_PER_QUEUE, call->most);
     stock_number(KEY_LIFE_MS, call->key_life);
-    number_orders(orders, count, settings->cell_number, call->group);
+    number_orders(orders, count, settings->cell_number, shards, call->group);
     stock_member(settings, call->member);
     call->keyed = have_keys(orders, count);
     stock_number(count, call->count);
@@ -96,14 +99,14 @@ void stock_call_prepare(struct stock_call *call, const struct settings *settings
 }
 
 /* This worker's place for its last answer, and the call's number. */
-static void number_call(struct stock_call *call, const struct settings *settings)
+static void number_call(struct stock_call *call)
 {
     static _Thread_local char token[RANDOM_TOKEN_LENGTH + 1];
     static _Thread_local int64_t calls;
 
     if (!*token)
         random_token(token);
-    stock_key(settings, "call:", -1, call->caller);
+    stock_key(call->shard, "call:", -1, call->caller);
     stock_key_add(call->caller, token);
     stock_number(++calls, call->number);
 }
@@ -131,7 +134,7 @@ static enum redis_status recall(struct session *session, const struct stock_call
 enum redis_status stock_call_send(struct session *session, struct stock_call *call, int64_t epoch,
                                   int64_t settle_until_us, struct redis_reply **reply)
 {
-    number_call(call, session->services->settings);
+    number_call(call);
     stock_number(epoch, call->known);
     stock_number(pg_epoch_base(session->pg), call->above);
     stock_number(pg_epoch_base(session->pg) + PG_EPOCHS, call->below);
@@ -140,7 +143,7 @@ enum redis_status stock_call_send(struct session *session, struct stock_call *ca
                                      call->waiting,
                                      call->units,
                                      call->caller,
-                                     call->prefix,
+                                     call->shard->prefix,
                                      call->product,
                                      call->known,
                                      call->most,

@@ -14,7 +14,7 @@
 enum { RESERVE_MAX = 500 }; /* orders of a call */
 
 struct stock_call {
-    char prefix[STOCK_KEY_MAX];
+    const struct stock_shard *shard; /* borrowed */
     char mirror[STOCK_KEY_MAX];
     char stream[STOCK_KEY_MAX];
     char waiting[STOCK_KEY_MAX];
@@ -37,7 +37,7 @@ struct stock_call {
 
 /* `orders` are of one product, and nobody has been told their ids. To be freed. */
 void stock_call_prepare(struct stock_call *call, const struct settings *settings,
-                        struct order **orders, int count);
+                        const struct stock_shards *shards, struct order **orders, int count);
 void stock_call_free(struct stock_call *call);
 
 /* `epoch`: the one that the caller knows, 0 for none. REDIS_OK: *reply is the script's answer, to

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "sale/purchase.h"
-#include "strategies/redis_stock/reserve/stock_call.h"
+#include "strategies/redis_stock/reserve/stock_reserve.h"
 #include "strategy/parking.h"
 
 #include <string.h>
@@ -31,16 +31,18 @@ static int list_open(struct order **orders, int count, struct order *open[RESERV
 
 /* A repeat's order may be another instance's, reserved behind our last write: one of our own that
  * follows it is what the replicas have to have. */
-static bool write_behind(struct session *session, struct order **open, int count, int64_t until_us)
+static bool write_behind(struct session *session, struct redis *redis, struct order **open,
+                         int count, int64_t until_us)
 {
+    struct stock_link link = stock_link_of(session, open[0]->product_id);
     char kept[STOCK_KEY_MAX];
     bool repeats = false;
 
     for (int i = 0; i < count; i++)
         repeats |= repeats_queued(open[i]);
-    stock_key(session->services->settings, "kept", -1, kept);
-    return !repeats || redis_send(session->stock, 3, (const char *const[]){"SET", kept, ""},
-                                  until_us) == REDIS_OK;
+    stock_key(link.shard, "kept", -1, kept);
+    return !repeats ||
+           redis_send(redis, 3, (const char *const[]){"SET", kept, ""}, until_us) == REDIS_OK;
 }
 
 /* "duplicate ID" names the first order with the key. */
@@ -101,16 +103,17 @@ static void look(struct session *session, struct order **open, int count, int64_
 }
 
 void stock_replicas_wait(struct session *session, struct order **orders, int count,
-                         int64_t until_us)
+                         int64_t since_us, int64_t until_us)
 {
-    struct redis *redis = session->stock;
+    bool same = redis_since_us(session->stock) == since_us;
+    struct redis *redis = redis_last(session->stock);
     struct order *open[RESERVE_MAX];
     int n = list_open(orders, count, open);
     bool enough = false;
 
     if (n == 0 || redis_server_replicas(redis_server_of(redis)) == 0)
         return;
-    bool asks = write_behind(session, open, n, until_us);
+    bool asks = same && write_behind(session, redis, open, n, until_us);
     for (;;) {
         int64_t look_us = clock_mono_us() + LOOK_US;
         if (asks)

@@ -19,8 +19,9 @@
 #include "strategy/session.h"
 
 /* Of those of the orders that are ACCEPTED, or repeat a queued one; on the session on which Redis
- * has just said so, which must not have been opened anew. At once where no replicas are wanted. */
+ * has just said so: another one, which has another redis_since_us, shows nothing. At once where no
+ * replicas are wanted. */
 void stock_replicas_wait(struct session *session, struct order **orders, int count,
-                         int64_t until_us);
+                         int64_t since_us, int64_t until_us);
 
 #endif

@@ -40,12 +40,21 @@ static struct redis_stock *stock_of(const struct session *session)
     return session->instance;
 }
 
-struct stock_link stock_link_of(struct session *session)
+struct stock_link stock_link_in(const struct redis_stock *stock, struct session *session,
+                                int64_t product_id)
 {
-    return (struct stock_link){.settings = session->services->settings,
-                               .pg = session->pg,
-                               .redis = session->stock,
-                               .until_us = session->work_until_us};
+    struct stock_link link = {.settings = session->services->settings,
+                              .pg = session->pg,
+                              .redis = session->stock,
+                              .until_us = session->work_until_us};
+
+    stock_aim(&link, &stock->shards.at[stock_shard_of(&stock->shards, product_id)]);
+    return link;
+}
+
+struct stock_link stock_link_of(struct session *session, int64_t product_id)
+{
+    return stock_link_in(stock_of(session), session, product_id);
 }
 
 static void set_all(struct order **orders, int count, enum order_outcome outcome)
@@ -96,7 +105,7 @@ static enum stock_result read_key(struct stock_link *link, const struct order *o
     char text[UUID_TEXT_LENGTH + 1];
     char of_user[STOCK_KEY_MAX];
 
-    stock_key(link->settings, "key", order->user_id, of_user);
+    stock_key(link->shard, "key", order->user_id, of_user);
     snprintf(name, KEY_NAME_MAX, "%s:%s", of_user, order->key);
     if (redis_call(link->redis, 2, (const char *const[]){"GET", name}, link->until_us, &reply) !=
         REDIS_OK)
@@ -123,7 +132,7 @@ static void drop_key_of_nothing(struct session *session, const struct order *ord
  * has said that it is not there may it be gone: it may wait where the look has failed. */
 static void replay(struct session *session, struct order *order)
 {
-    struct stock_link link = stock_link_of(session);
+    struct stock_link link = stock_link_of(session, order->product_id);
     char name[KEY_NAME_MAX];
     struct uuid id;
     struct waiting_order first;
@@ -147,11 +156,11 @@ static void replay(struct session *session, struct order *order)
  * orders of this answer have their replies. */
 static void unload(struct session *session, int64_t product_id)
 {
-    struct stock_link link = stock_link_of(session);
+    struct stock_link link = stock_link_of(session, product_id);
     int64_t gone;
 
-    if (stock_mirror_forget(&link, product_id, 1, &gone) != STOCK_DONE)
-        stock_mend_ask(&stock_of(session)->mend, product_id);
+    if (stock_mirror_forget(&link, product_id, &gone) != STOCK_DONE)
+        stock_mend_ask(&stock_work_of(stock_of(session), product_id)->mend, product_id);
 }
 
 /* By Redis's clock the sale is not open; PostgreSQL's clock decides. */
@@ -235,7 +244,7 @@ static enum order_outcome set_waited(struct order **orders, int count)
  * longer, and each order has its outcome. */
 static enum order_outcome load(struct session *session, struct order **orders, int count)
 {
-    struct stock_link link = stock_link_of(session);
+    struct stock_link link = stock_link_of(session, orders[0]->product_id);
     struct stock_loader *loader = stock_of(session)->loader;
     int64_t product_id = orders[0]->product_id;
     int64_t until_us = earliest_end(orders, count);
@@ -320,9 +329,14 @@ static enum order_outcome ask_row(struct session *session, struct order *first, 
 static enum order_outcome know_epoch(struct session *session, struct order *first, int64_t *epoch)
 {
     struct stock_flag *flag = &stock_of(session)->flag;
-    struct stock_link link = stock_link_of(session);
+    struct stock_link link = stock_link_of(session, first->product_id);
     char terms[STOCK_TERMS_MAX];
 
+    /* Of a cluster's nodes this one alone. */
+    if (!redis_connect(session->stock, session->work_until_us)) {
+        stock_redis_failed(session->stock);
+        return ORDER_BACKEND_UNAVAILABLE;
+    }
     stock_flag_doubt(flag, redis_since_us(session->stock));
     *epoch = stock_flag_epoch(flag, first->product_id);
     if (*epoch)
@@ -358,8 +372,9 @@ static enum order_outcome take_codes(struct session *session, struct order **ord
     int64_t epoch = redis_reply_number(redis_reply_at(reply, ANSWER_EPOCH));
     int64_t left = redis_reply_number(redis_reply_at(reply, ANSWER_LEFT));
     const char *entry = redis_reply_text(redis_reply_at(reply, ANSWER_ENTRY));
+    int64_t since_us = redis_since_us(session->stock);
 
-    if (redis_since_us(session->stock) > sent_us) {
+    if (since_us > sent_us) {
         enum order_outcome outcome = recheck_epoch(session, orders[0], epoch);
         if (outcome != ORDER_PENDING)
             return outcome;
@@ -367,8 +382,9 @@ static enum order_outcome take_codes(struct session *session, struct order **ord
     stock_flag_note(&stock_of(session)->flag, orders[0]->product_id, epoch, left <= 0, sent_us);
     read_codes(session, orders, count, reply);
     if (entry)
-        stock_handover_put(&stock_of(session)->handover, entry, epoch, orders, count);
-    stock_replicas_wait(session, orders, count,
+        stock_handover_put(&stock_work_of(stock_of(session), orders[0]->product_id)->handover,
+                           entry, epoch, orders, count);
+    stock_replicas_wait(session, orders, count, since_us,
                         clock_earlier(earliest_end(orders, count), work_ends(session)));
     return ORDER_CONFIRMED;
 }
@@ -435,11 +451,16 @@ void stock_reserve(struct session *session, struct order **orders, int count)
     struct stock_call call;
     enum order_outcome all = ORDER_PENDING;
 
+    if (!stock_lease_allows(&stock_of(session)->lease)) {
+        set_all(orders, count, ORDER_BACKEND_UNAVAILABLE);
+        return;
+    }
     count = drop_known_keys(session, orders, count);
     if (count == 0)
         return;
     session_work_pause(session);
-    stock_call_prepare(&call, session->services->settings, orders, count);
+    stock_call_prepare(&call, session->services->settings, &stock_of(session)->shards, orders,
+                       count);
     for (int i = 0; all == ORDER_PENDING && i < CALLS_MAX; i++)
         all = call_once(session, &call, orders, count);
     stock_call_free(&call);

@@ -12,9 +12,14 @@
 #include "strategies/redis_stock/reserve/stock_call.h"
 #include "strategy/session.h"
 
+struct redis_stock;
+
 /* Sets the outcome of each of the orders, at most RESERVE_MAX. */
 void stock_reserve(struct session *session, struct order **orders, int count);
 
-struct stock_link stock_link_of(struct session *session);
+/* About the product's shard; of a session of redis-stock, or of any strategy. */
+struct stock_link stock_link_of(struct session *session, int64_t product_id);
+struct stock_link stock_link_in(const struct redis_stock *stock, struct session *session,
+                                int64_t product_id);
 
 #endif

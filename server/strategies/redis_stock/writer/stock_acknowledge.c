@@ -55,7 +55,7 @@ static void name_acknowledge_keys(const struct stock_link *link,
     static const char *const names[ACKNOWLEDGE_KEYS] = {"orders", "waiting", "units", "partly"};
 
     for (int i = 0; i < ACKNOWLEDGE_KEYS; i++)
-        stock_key(link->settings, names[i], -1, keys[i]);
+        stock_key(link->shard, names[i], -1, keys[i]);
 }
 
 /* What both scripts' answers cost. */
@@ -135,7 +135,7 @@ static bool acknowledge_orders(struct stock_stream *stream, struct stock_link *l
     int n = 0;
 
     name_acknowledge_keys(link, keys);
-    stock_key(link->settings, NULL, -1, prefix);
+    stock_key(link->shard, NULL, -1, prefix);
     stock_number(KEY_KEPT_MS, kept);
     for (int i = 0; i < ACKNOWLEDGE_KEYS; i++)
         arguments[n++] = keys[i];

@@ -26,8 +26,8 @@ static enum stock_result find_missing(struct stock_link *link, const struct kept
     struct redis_reply *reply;
     int n = KEYS;
 
-    stock_key(link->settings, "orders", -1, keys[0]);
-    stock_key(link->settings, "waiting", -1, keys[1]);
+    stock_key(link->shard, "orders", -1, keys[0]);
+    stock_key(link->shard, "waiting", -1, keys[1]);
     for (int i = 0; i < *count; i++) {
         snprintf(groups[i], GROUP_TEXT, "%0*" PRIx64, GROUP_TEXT - 1, page[i]->group);
         snprintf(entries[i], STOCK_ENTRY_MAX, "%" PRIu64 "-%" PRIu64, page[i]->ms, page[i]->n);

@@ -60,24 +60,27 @@ void stock_stream_destroy(struct stock_stream *stream)
     free(stream);
 }
 
-bool stock_stream_connect(struct stock_stream *stream, struct redis *redis, int64_t until_us,
-                          bool *fresh)
+bool stock_stream_connect(struct stock_stream *stream, struct stock_link *link, bool *fresh)
 {
+    struct redis *redis = link->redis;
     char key[STOCK_KEY_MAX];
 
     *fresh = false;
     /* A session that was lost has said so at its last call. */
-    if (!redis_connect(redis, until_us)) {
+    if (!redis_connect(redis, link->until_us)) {
         stream->grouped = false;
         return false;
     }
-    if (stream->grouped)
+    /* Of a cluster another node may have the stream, without a word. */
+    bool moved = redis_is_cluster(redis) && redis_since_us(redis) != stream->since_us;
+    if (stream->grouped && !moved)
         return true;
-    stock_key(stream->settings, "orders", -1, key);
+    stream->since_us = redis_since_us(redis);
+    stock_key(link->shard, "orders", -1, key);
     /* From 0, not from $: what was reserved before the group was there is to be written, too. */
     if (redis_send(redis, 6,
                    (const char *const[]){"XGROUP", "CREATE", key, STOCK_GROUP, "0", "MKSTREAM"},
-                   until_us) != REDIS_OK &&
+                   link->until_us) != REDIS_OK &&
         !strstr(redis_error(redis)->text, "BUSYGROUP")) {
         stock_redis_failed(redis);
         return false;
@@ -164,7 +167,7 @@ int stock_stream_read(struct stock_stream *stream, struct stock_link *link,
     stream->reply = NULL;
     stream->entries = NULL;
     stream->next = 0;
-    stock_key(stream->settings, "orders", -1, key);
+    stock_key(link->shard, "orders", -1, key);
     enum redis_status status =
         source == STOCK_TAKE_OVER ? take_over(stream, link, key) : read_history(stream, link, key);
     if (status != REDIS_OK) {
@@ -187,7 +190,7 @@ bool stock_stream_look(struct stock_stream *stream, struct stock_link *link)
     struct redis_reply *first = NULL;
     struct redis_reply *time = NULL;
 
-    stock_key(stream->settings, "orders", -1, key);
+    stock_key(link->shard, "orders", -1, key);
     bool said =
         redis_connect(link->redis, link->until_us) &&
         redis_call(link->redis, 6, (const char *const[]){"XRANGE", key, "-", "+", "COUNT", "1"},
@@ -265,7 +268,7 @@ void stock_stream_leave(struct stock_stream *stream, struct stock_link *link)
     link->until_us = clock_mono_us() + LEAVE_US;
     if (stream->lasting || !redis_connect(link->redis, link->until_us))
         return;
-    stock_key(stream->settings, "orders", -1, key);
+    stock_key(link->shard, "orders", -1, key);
     /* Entries pending under a deleted consumer are lost to everybody. */
     if (redis_call(
             link->redis, 7,

@@ -32,9 +32,10 @@ enum stock_source {
 struct stock_stream {
     const struct settings *settings; /* borrowed: app */
     char member[STOCK_MEMBER_MAX];
-    bool lasting;   /* the member's name outlives the process */
-    bool grouped;   /* the group is known to be there */
-    bool strangers; /* another database's orders were seen, and logged */
+    bool lasting;     /* the member's name outlives the process */
+    bool grouped;     /* the group is known to be there */
+    bool strangers;   /* another database's orders were seen, and logged */
+    int64_t since_us; /* the session's, where it is with a cluster, when that was made sure of */
     int64_t take_over_ms;
     char history_from[STOCK_ENTRY_MAX];   /* what is read next of the own history is behind this */
     char take_over_from[STOCK_ENTRY_MAX]; /* where the search begins that looks for others' */
@@ -84,8 +85,7 @@ struct stock_stream *stock_stream_create(const struct settings *settings, int64_
 void stock_stream_destroy(struct stock_stream *stream); /* NULL is allowed */
 
 /* Connects and makes sure of the group. *fresh: it is a new session. */
-bool stock_stream_connect(struct stock_stream *stream, struct redis *redis, int64_t until_us,
-                          bool *fresh);
+bool stock_stream_connect(struct stock_stream *stream, struct stock_link *link, bool *fresh);
 /* The own history is read from its beginning again; what of others may be taken over as well. */
 void stock_stream_rewind(struct stock_stream *stream, enum stock_source source);
 /* Reads the next entries of this source, STREAM_ENTRIES at most; how many there are, -1: Redis has

@@ -81,7 +81,8 @@ enum writer_state { BEHIND, BEHIND_AGAIN, CATCHING_UP, LEVEL, RETRYING };
 enum round_state { RESTS, MIRRORS, LOST };
 
 struct writer {
-    struct redis_stock *stock;       /* borrowed: whose writer it is */
+    struct redis_stock *stock;       /* borrowed: whose writer it is, */
+    struct stock_work *work;         /* and what for */
     const struct services *services; /* borrowed: app */
     struct stock_link link;          /* owns its sessions */
     struct stock_stream *stream;     /* owned */
@@ -102,26 +103,29 @@ struct writer {
     enum round_state round_state;
     struct stock_round round; /* MIRRORS */
     struct stock_lost lost;   /* LOST */
-    struct {
-        struct metric fates[CLAIM_FATES];
-        struct metric rebuilds;
-        struct metric rounds;
-    } counters;
 };
 
 static int64_t read_drift(void *context)
 {
-    struct writer *at = context;
+    const struct redis_stock *stock = context;
+    int64_t sum = 0;
 
-    return atomic_load(&at->drift);
+    for (int i = 0; i < stock->shards.count; i++)
+        sum += atomic_load(&stock->work[i].writer->drift);
+    return sum;
 }
 
 static int64_t read_oldest(void *context)
 {
-    struct writer *at = context;
-    int64_t since_us = atomic_load(&at->oldest_us);
+    const struct redis_stock *stock = context;
+    int64_t now_us = clock_mono_us();
+    int64_t first_us = now_us;
 
-    return since_us == 0 ? 0 : (clock_mono_us() - since_us) / CLOCK_US_PER_S;
+    for (int i = 0; i < stock->shards.count; i++) {
+        int64_t since_us = atomic_load(&stock->work[i].writer->oldest_us);
+        first_us = since_us == 0 ? first_us : clock_earlier(first_us, since_us);
+    }
+    return (now_us - first_us) / CLOCK_US_PER_S;
 }
 
 static void note_oldest(struct writer *at)
@@ -131,7 +135,7 @@ static void note_oldest(struct writer *at)
     atomic_store(&at->oldest_us, age_ms < 0 ? 0 : clock_mono_us() - age_ms * CLOCK_US_PER_MS);
 }
 
-static void register_metrics(struct writer *at)
+static void register_counters(struct redis_stock *stock)
 {
     static const char *const labels[CLAIM_FATES] = {
         [CLAIM_OPEN] = "fate=\"put_off\"",     [CLAIM_HELD] = "fate=\"row_held\"",
@@ -142,22 +146,26 @@ static void register_metrics(struct writer *at)
     };
 
     for (int i = 0; i < CLAIM_FATES; i++)
-        at->counters.fates[i] = metrics_counter(
-            at->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_claims_total",
+        stock->counters.fates[i] = metrics_counter(
+            stock->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_claims_total",
             "Reserved orders that came to the writer.", labels[i]);
-    at->counters.rebuilds =
-        metrics_counter(at->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_rebuilds_total",
-                        "Mirrors that were wrong and unloaded; the next order loads them.", "");
-    at->counters.rounds =
-        metrics_counter(at->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_rounds_total",
-                        "Whole rounds of the reconciler.", "");
-    metrics_gauge(at->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_drift_units",
+    stock->counters.rebuilds = metrics_counter(
+        stock->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_rebuilds_total",
+        "Mirrors that were wrong and unloaded; the next order loads them.", "");
+    stock->counters.rounds =
+        metrics_counter(stock->services->metrics, METRICS_ALWAYS,
+                        "seckill_redis_stock_rounds_total", "Whole rounds of the reconciler.", "");
+}
+
+static void register_gauges(struct redis_stock *stock)
+{
+    metrics_gauge(stock->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_drift_units",
                   "Redis's stock against PostgreSQL's less what is reserved, in the last round.",
-                  "", read_drift, at);
-    metrics_gauge(at->services->metrics, METRICS_ALWAYS,
+                  "", read_drift, stock);
+    metrics_gauge(stock->services->metrics, METRICS_ALWAYS,
                   "seckill_redis_stock_oldest_undecided_seconds",
                   "Age of the oldest accepted order that is not decided, of all instances.", "",
-                  read_oldest, at);
+                  read_oldest, stock);
 }
 
 /* PostgreSQL said no to something that a mirror had said yes to: the mirror is unloaded, and the
@@ -171,11 +179,11 @@ static void unload_wrong(struct writer *at)
         enum stock_result result =
             wrong->ended
                 ? stock_mirror_forget_ended(&at->link, wrong->product_id, wrong->ended, &gone)
-                : stock_mirror_forget(&at->link, wrong->product_id, 1, &gone);
+                : stock_mirror_forget(&at->link, wrong->product_id, &gone);
         if (result == STOCK_DONE)
-            metrics_add(at->counters.rebuilds, (uint64_t)gone);
+            metrics_add(at->stock->counters.rebuilds, (uint64_t)gone);
         else
-            stock_mend_ask(&at->stock->mend, wrong->product_id);
+            stock_mend_ask(&at->work->mend, wrong->product_id);
     }
     at->stream->wrong_count = 0;
 }
@@ -184,16 +192,16 @@ static void unload_wrong(struct writer *at)
 static void mend(struct writer *at)
 {
     int64_t products[MEND_MAX];
-    int count = clock_mono_us() < at->mend_at_us ? 0 : stock_mend_take(&at->stock->mend, products);
+    int count = clock_mono_us() < at->mend_at_us ? 0 : stock_mend_take(&at->work->mend, products);
     enum stock_result result = STOCK_DONE;
 
     at->link.until_us = clock_mono_us() + TIMEOUT_US;
     for (int i = 0; i < count; i++) {
         int64_t gone = 0;
         if (result == STOCK_DONE)
-            result = stock_mirror_forget(&at->link, products[i], 1, &gone);
+            result = stock_mirror_forget(&at->link, products[i], &gone);
         if (result != STOCK_DONE)
-            stock_mend_put_back(&at->stock->mend, products[i]);
+            stock_mend_put_back(&at->work->mend, products[i]);
     }
     if (result != STOCK_DONE)
         at->mend_at_us = clock_mono_us() + PAUSE_US;
@@ -205,7 +213,7 @@ static struct cost_outcomes count_fates(const struct writer *at, const struct st
 
     for (int i = 0; i < part->count; i++) {
         enum claim_fate fate = part->claims[i].fate;
-        metrics_add(at->counters.fates[fate], 1);
+        metrics_add(at->stock->counters.fates[fate], 1);
         count.ends[COST_COMMITTED] += fate == CLAIM_CONFIRMED;
         count.ends[COST_REFUSED] += fate == CLAIM_REFUSED;
     }
@@ -220,7 +228,7 @@ static bool is_level(const struct writer *at)
 /* Orders reserved from now on stay in the history alone, which is read from its beginning. */
 static void start_over(struct writer *at)
 {
-    stock_handover_close(&at->stock->handover);
+    stock_handover_close(&at->work->handover);
     at->state = BEHIND;
     stock_put_off_clear(&at->put_off);
     stock_stream_rewind(at->stream, STOCK_OWN_HISTORY);
@@ -242,7 +250,7 @@ static void read_again(struct writer *at)
         start_over(at);
         return;
     }
-    stock_handover_close(&at->stock->handover);
+    stock_handover_close(&at->work->handover);
     at->state = BEHIND_AGAIN;
 }
 
@@ -251,11 +259,11 @@ static bool write_part(struct writer *at, struct stock_part *part)
 {
     stock_write(&at->link, part->claims, part->count, part->fresh);
     struct cost_outcomes count = count_fates(at, part);
-    stock_handover_keep_undecided(&at->stock->handover, part);
+    stock_handover_keep_undecided(&at->work->handover, part);
     FAILPOINT("stock-writer-committed");
     stock_put_off_take(&at->put_off, part);
     bool done = stock_acknowledge(at->stream, &at->link, part,
-                                  part->fresh && !stock_handover_is_empty(&at->stock->handover));
+                                  part->fresh && !stock_handover_is_empty(&at->work->handover));
     cost_charge_outcomes(at->services, at->stock->strategy, &count);
     at->quiet_since_us = clock_mono_us();
     at->round_at_us = 0; /* figures have moved: a round when it is quiet again */
@@ -281,16 +289,23 @@ static bool connect_stores(struct writer *at)
     /* While PostgreSQL is known to be away, only the background's probe connects: a failed attempt
      * here would keep all other sessions from trying. */
     if (!store_up(services_store(at->services)) || *store_trouble(services_store(at->services)) ||
-        !stock_stream_connect(at->stream, at->link.redis, at->link.until_us, &fresh) ||
+        !stock_stream_connect(at->stream, &at->link, &fresh) ||
         !pg_connect(at->link.pg, at->link.until_us))
         return false;
     if (fresh) { /* Redis or this process may have restarted: read the history, check the mirrors */
         redis_survey(at->link.redis, at->link.until_us);
         stock_flag_doubt(&at->stock->flag, clock_mono_us()); /* in all threads */
         start_over(at);
-        atomic_store(&at->stock->mend.round, true);
+        atomic_store(&at->work->mend.round, true);
     }
     return true;
+}
+
+/* The instance has one, whatever its shards. */
+static void keep_lease(struct writer *at)
+{
+    if (at->work == at->stock->work)
+        stock_lease_keep(&at->stock->lease);
 }
 
 /* False: Redis did not answer. *more: there may be more entries behind these. */
@@ -308,7 +323,7 @@ static bool read_and_write(struct writer *at, enum stock_source source, bool *mo
     }
     FAILPOINT("stock-writer-read");
     while (stock_stream_next(at->stream, &part)) {
-        stock_lease_keep(&at->stock->lease);
+        keep_lease(at);
         done &= write_part(at, &part);
     }
     conclude(at, done);
@@ -320,7 +335,7 @@ static void catch_up(struct writer *at)
 {
     bool more;
 
-    if (!stock_handover_is_open(&at->stock->handover))
+    if (!stock_handover_is_open(&at->work->handover))
         fall_behind(at);
     if (!read_and_write(at, STOCK_OWN_HISTORY, &more)) {
         conclude(at, false);
@@ -331,7 +346,7 @@ static void catch_up(struct writer *at)
     if (at->state == BEHIND_AGAIN) {
         start_over(at);
     } else if (at->state == BEHIND) {
-        stock_handover_open(&at->stock->handover);
+        stock_handover_open(&at->work->handover);
         at->state = CATCHING_UP;
     } else {
         at->state = LEVEL;
@@ -413,16 +428,16 @@ static bool write_handed(struct writer *at, int64_t until_us)
 {
     struct stock_part part = {.claims = at->stream->claims};
 
-    if (!stock_handover_take(&at->stock->handover, &part, until_us)) {
+    if (!stock_handover_take(&at->work->handover, &part, until_us)) {
         bool acknowledged = stock_acknowledge_noted(at->stream, &at->link);
-        if (!stock_handover_is_open(&at->stock->handover))
+        if (!stock_handover_is_open(&at->work->handover))
             fall_behind(at);
         conclude(at, acknowledged);
         cost_charge(at->services, at->stock->strategy, COST_OTHER, 0);
         return false;
     }
     FAILPOINT("stock-writer-read");
-    stock_lease_keep(&at->stock->lease);
+    keep_lease(at);
     cost_charge(at->services, at->stock->strategy, COST_OTHER, 0); /* so far: no order's */
     conclude(at, write_part(at, &part));
     return true;
@@ -447,9 +462,9 @@ static bool reconcile_step(struct writer *at)
             at->round_state = LOST;
         return done;
     }
-    enum stock_result result = stock_lost_step(&at->link, &at->stock->handover.kept, &at->lost,
+    enum stock_result result = stock_lost_step(&at->link, &at->work->handover.kept, &at->lost,
                                                at->stream->claims, &over, &ended);
-    metrics_add(at->counters.fates[CLAIM_LOST], (uint64_t)ended);
+    metrics_add(at->stock->counters.fates[CLAIM_LOST], (uint64_t)ended);
     if (result == STOCK_DONE && over)
         at->round_state = RESTS;
     return result == STOCK_DONE;
@@ -457,7 +472,7 @@ static bool reconcile_step(struct writer *at)
 
 static void reconcile(struct writer *at)
 {
-    if (atomic_exchange(&at->stock->mend.round, false))
+    if (atomic_exchange(&at->work->mend.round, false))
         at->round_at_us = 0;
     if (at->round_state == RESTS) {
         if (clock_mono_us() < at->round_at_us)
@@ -477,12 +492,12 @@ static void reconcile(struct writer *at)
     at->round_state = RESTS;
     at->round_due_us = clock_mono_us() + BUSY_ROUND_US;
     if (!done) {
-        atomic_store(&at->stock->mend.round, true);
+        atomic_store(&at->work->mend.round, true);
         return;
     }
     atomic_store(&at->drift, at->round.drift);
-    metrics_add(at->counters.rebuilds, (uint64_t)at->round.rebuilt);
-    metrics_add(at->counters.rounds, 1);
+    metrics_add(at->stock->counters.rebuilds, (uint64_t)at->round.rebuilt);
+    metrics_add(at->stock->counters.rounds, 1);
     at->round_at_us = clock_mono_us() +
                       (at->round.drift || at->round.skipped || at->lost.held ? QUIET_US : ROUND_US);
 }
@@ -500,7 +515,7 @@ static int64_t wait_until(const struct writer *at)
 /* One turn. False: nothing can be done now. */
 static bool turn(struct writer *at)
 {
-    stock_lease_keep(&at->stock->lease);
+    keep_lease(at);
     if (!connect_stores(at)) {
         watch(at);
         return false;
@@ -537,7 +552,6 @@ static void *writer_main(void *argument)
             catch_up(at);
     }
     stock_stream_leave(at->stream, &at->link);
-    stock_lease_give_back(&at->stock->lease);
     return NULL;
 }
 
@@ -549,16 +563,15 @@ static void destroy(struct writer *at)
     free(at);
 }
 
-struct writer *stock_writer_start(struct redis_stock *stock, struct error *error)
+static struct writer *start(struct redis_stock *stock, int shard)
 {
     const struct services *services = stock->services;
     struct writer *at = calloc(1, sizeof *at);
 
-    if (!at) {
-        error_set(error, ERROR_INTERNAL, "out of memory");
+    if (!at)
         return NULL;
-    }
     at->stock = stock;
+    at->work = &stock->work[shard];
     at->services = services;
     at->link.settings = services->settings;
     at->link.strategy = stock->strategy->name;
@@ -566,23 +579,37 @@ struct writer *stock_writer_start(struct redis_stock *stock, struct error *error
     at->link.redis = redis_create(services->backends[BACKEND_STOCK_REDIS]);
     at->stream = stock_stream_create(services->settings,
                                      services->settings->work_timeout_ms + TAKE_OVER_MARGIN_MS);
-    register_metrics(at);
     if (at->link.pg)
         held_limit(at->link.pg);
-    if (!at->link.pg || !at->link.redis || !at->stream ||
-        pthread_create(&at->thread, NULL, writer_main, at) != 0) {
-        destroy(at);
-        error_set(error, ERROR_INTERNAL, "cannot start redis-stock's writer");
-        return NULL;
-    }
-    return at;
+    if (at->link.redis)
+        stock_aim(&at->link, &stock->shards.at[shard]);
+    if (at->link.pg && at->link.redis && at->stream &&
+        pthread_create(&at->thread, NULL, writer_main, at) == 0)
+        return at;
+    destroy(at);
+    return NULL;
 }
 
-void stock_writer_stop(struct writer *at)
+bool stock_writers_start(struct redis_stock *stock, struct error *error)
 {
-    if (!at)
-        return;
-    atomic_store(&at->stopping, true);
-    pthread_join(at->thread, NULL);
-    destroy(at);
+    register_counters(stock);
+    for (int i = 0; i < stock->shards.count; i++) {
+        stock->work[i].writer = start(stock, i);
+        if (!stock->work[i].writer)
+            return error_set(error, ERROR_INTERNAL, "cannot start redis-stock's writer");
+    }
+    register_gauges(stock);
+    return true;
+}
+
+void stock_writers_stop(struct redis_stock *stock)
+{
+    for (int i = 0; i < stock->shards.count; i++)
+        if (stock->work[i].writer)
+            atomic_store(&stock->work[i].writer->stopping, true);
+    for (int i = 0; i < stock->shards.count; i++)
+        if (stock->work[i].writer) {
+            pthread_join(stock->work[i].writer->thread, NULL);
+            destroy(stock->work[i].writer);
+        }
 }

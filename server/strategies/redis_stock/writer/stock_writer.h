@@ -1,5 +1,5 @@
 /*
- * The writer: one thread an instance, a member of the stream's consumer group.
+ * The writer: one thread a shard, in each instance, a member of its stream's consumer group.
  *
  *   what this instance's workers hand over  ─┐
  *   own history (what it had when it died)  ─┼─▶ claims ─▶ PostgreSQL, COMMIT ─▶ acknowledge, XACK
@@ -11,8 +11,7 @@
  * whichever store is out of reach and goes on when it is back.
  *
  * A member's name is its host's and the address it serves on, so that it finds its own history
- * after a restart; with port 0 it is the process's, and others take over what it leaves. One writer
- * an instance.
+ * after a restart; with port 0 it is the process's, and others take over what it leaves.
  */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_WRITER_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_WRITER_STOCK_WRITER_H
@@ -20,11 +19,10 @@
 #include "strategy/strategy.h"
 
 struct redis_stock;
-struct writer;
 
-/* `stock` is borrowed. NULL: `error` says why. */
-struct writer *stock_writer_start(struct redis_stock *stock, struct error *error);
-/* Writes what waits, as far as a moment allows, and ends. NULL is allowed. */
-void stock_writer_stop(struct writer *writer);
+/* One for each shard. False: `error` says why; some may have been started. */
+bool stock_writers_start(struct redis_stock *stock, struct error *error);
+/* Write what waits, as far as a moment allows, and end. */
+void stock_writers_stop(struct redis_stock *stock);
 
 #endif
