@@ -332,8 +332,8 @@ static int consumers_sessions(const struct services *services)
     int sessions = 0;
 
     for (size_t i = 0; i < strategy_count(); i++)
-        if (!strategy_unavailable_reason(strategy_at(i), services))
-            sessions += strategy_at(i)->sessions;
+        if (strategy_at(i)->sessions && !strategy_unavailable_reason(strategy_at(i), services))
+            sessions += strategy_at(i)->sessions(services->settings);
     return sessions;
 }
 

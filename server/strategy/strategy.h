@@ -106,7 +106,8 @@ struct strategy {
      * (sale/turns.h). A strategy that hears of it later may take orders out of the batch instead
      * and leave them in services->parking, from where they are completed (parking.h). */
     void (*sell)(struct session *session, struct batch *batch);
-    int sessions; /* PostgreSQL sessions of its own consumers, at most */
+    /* PostgreSQL sessions of its own consumers, at most; NULL: it has none. */
+    int (*sessions)(const struct settings *settings);
     /* NULL but for strategies with a state or consumers of their own. `start` is called once before
      * the first order and returns the instance that refuse_now, sell (session->instance), the
      * external state and stop get. NULL: the strategy cannot run here at all, and the start fails.
