@@ -292,6 +292,10 @@ static struct redis *next_node(struct redis *redis, const struct way *way, int64
 static bool goes_on(struct redis *redis, struct redis *node, struct way *way, int64_t until_us)
 {
     way->direction = redis_direction_read(redis_reason(node), host_of(node), &way->place);
+    /* A script may touch keys that its call does not name. Where they have gone their absence is an
+     * error; where they are to come they would be taken for keys that nobody has. */
+    if (way->direction == REDIS_ASKED && redis->aim)
+        way->direction = REDIS_AGAIN;
     if (way->direction == REDIS_MOVED || way->direction == REDIS_DOWN)
         redis_cluster_doubt(cluster_of(redis));
     if ((way->direction != REDIS_MOVED && way->direction != REDIS_ASKED &&
