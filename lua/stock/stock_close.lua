@@ -1,7 +1,8 @@
 -- Closes a shard, so that nothing is reserved in it any more, or opens it; either way its mirrors are unloaded.
 -- KEYS: units, loaded, the stream, waiting. ARGV: prefix, "1": close, "0": open.
 -- Answers how many batches of orders wait in it.
-if ARGV[2] == '1' then redis.call('HSET', KEYS[1], 'closed', '1') else redis.call('HDEL', KEYS[1], 'closed') end
+if ARGV[2] == '1' then redis.call('HSET', KEYS[1], 'closed', '1')
+elseif redis.call('HDEL', KEYS[1], 'closed') == 0 then return 0 end -- it was open
 for _, product in ipairs(redis.call('SMEMBERS', KEYS[2])) do
     local mirror = ARGV[1] .. ':mirror:' .. product
     local generation = redis.call('HGET', mirror, 'generation')

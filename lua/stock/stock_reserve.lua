@@ -8,7 +8,7 @@
 --       consumer whose the entry is from the start; two numbers between which the epochs of this database's sales are
 -- Answers {verdict}, or {0, epoch, stock left, codes, entry}: a digit an order, and the entry if there is one.
 -- Verdicts: 0 done, 1 not loaded, 2 another epoch, 3 too many wait, 4 this call was given up (stock_recall), 5 Redis
--- refuses a command, {5, its error}: nothing is reserved. Codes: 1 reserved, 2 the key has an order, 3 limit reached,
+-- refuses a command, {5, its error}: nothing is reserved, 7 closed (stock_close). Codes: 1 reserved, 2 the key has an order, 3 limit reached,
 -- 4 sold out, 5 not open.
 -- A script is not rolled back, and a user who may not use some command is told so when the script comes to it. So the
 -- caller's record is written first ("number ?": it has begun), what changes before XADD is undone where something
@@ -36,6 +36,7 @@ local function add(key, field, n)
 end
 
 local function reserve()
+    if redis.call('HEXISTS', KEYS[4], 'closed') == 1 then return {7} end
     local mirror = redis.call('HMGET', KEYS[1], 'epoch', 'generation', 'stock', 'limit', 'opens', 'closes')
     local epoch, generation, stock = mirror[1], mirror[2], tonumber(mirror[3])
     local limit, opens, closes = tonumber(mirror[4]), tonumber(mirror[5]), tonumber(mirror[6])
@@ -49,7 +50,6 @@ local function reserve()
         return {1}
     end
     if ARGV[3] ~= '0' and ARGV[3] ~= epoch then return {2, tonumber(epoch)} end
-    if redis.call('HEXISTS', KEYS[4], 'closed') == 1 then return {5, 'the streams have another number by now (--stock-streams)'} end
     local most, of_sale = tonumber(ARGV[4]), product .. ':' .. epoch
     if figure(KEYS[4], 'orders') + figure(KEYS[4], of_sale .. ':orders') >= most then return {3} end
 

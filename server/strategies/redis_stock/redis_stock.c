@@ -22,14 +22,10 @@
 #include "sale/restock.h"
 #include "sale/turns.h"
 #include "strategies/redis_stock/mirror/stock_external_state.h"
-#include "strategies/redis_stock/mirror/stock_loader.h"
 #include "strategies/redis_stock/mirror/stock_reconcile.h"
 #include "strategies/redis_stock/reserve/stock_reserve.h"
 #include "strategies/redis_stock/stock_instance.h"
-#include "strategies/redis_stock/writer/stock_writer.h"
 #include "strategies/strategies.h"
-
-#include <stdlib.h>
 
 /* It has a lost COMMIT, or finds it done already by somebody who may have died before it corrected
  * the mirror. */
@@ -87,54 +83,15 @@ static void redis_stock_sell(struct session *session, struct batch *batch)
         stock_flag_wait();
 }
 
-static void stop(void *instance)
-{
-    struct redis_stock *stock = instance;
-
-    stock_writers_stop(stock);
-    stock_loader_stop(stock->loader);
-    stock_lease_fini(&stock->lease);
-    stock_lent_fini(&stock->lent);
-    for (int i = 0; i < stock->shards.count; i++) {
-        stock_handover_fini(&stock->work[i].handover);
-        stock_mend_fini(&stock->work[i].mend);
-    }
-    stock_flag_fini(&stock->flag);
-    free(stock->work);
-    free(stock);
-}
-
-static void *start(const struct services *services, struct error *error)
-{
-    int count = (int)services->settings->stock_streams;
-    struct redis_stock *stock = calloc(1, sizeof *stock);
-    struct stock_work *work = calloc((size_t)count, sizeof *work);
-    if (!stock || !work) {
-        free(stock);
-        free(work);
-        error_set(error, ERROR_INTERNAL, "out of memory");
-        return NULL;
-    }
-    *stock =
-        (struct redis_stock){.services = services, .strategy = &strategy_redis_stock, .work = work};
-    stock_shards_init(&stock->shards, services->settings, count);
-    stock_flag_init(&stock->flag);
-    for (int i = 0; i < count; i++) {
-        stock_mend_init(&work[i].mend);
-        stock_handover_init(&work[i].handover);
-    }
-    stock_lent_init(&stock->lent, services->backends[BACKEND_STOCK_REDIS]);
-    if (stock_lease_init(&stock->lease, services, &stock->shards, error))
-        stock->loader = stock_loader_start(stock, error);
-    if (stock->loader && stock_writers_start(stock, error))
-        return stock;
-    stop(stock);
-    return NULL;
-}
-
 static bool refuse_now(void *instance, struct order *order)
 {
     return stock_flag_refuses(&((struct redis_stock *)instance)->flag, order);
+}
+
+/* Its writers'. */
+static int count_sessions(const struct settings *settings)
+{
+    return (int)settings->stock_streams;
 }
 
 const struct strategy strategy_redis_stock = {
@@ -149,12 +106,12 @@ const struct strategy strategy_redis_stock = {
     .asynchronous = true,
     .mixes = true,
     .lane = {.in_flight_per_product = 1, .workers = 8, .max_batch = RESERVE_MAX},
-    .sessions = 1,
+    .sessions = count_sessions,
     .cancel = cancel,
     .restock = restock,
     .sell = redis_stock_sell,
     .refuse_now = refuse_now,
     .external_state = &stock_external_state,
-    .start = start,
-    .stop = stop,
+    .start = stock_instance_start,
+    .stop = stock_instance_stop,
 };

@@ -1,5 +1,4 @@
-/* What one running redis-stock has: made by start, ended by stop, and the session's instance in
- * between. */
+/* What one running redis-stock has: the session's instance between start and stop. */
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_INSTANCE_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_INSTANCE_H
 
@@ -24,14 +23,21 @@ struct redis_stock {
     struct stock_work { /* on each of them */
         struct stock_mend mend;
         struct stock_handover handover;
-        struct writer *writer; /* owned */
-    } * work;                  /* owned */
+        struct writer *writer;     /* owned */
+        _Atomic int64_t drift;     /* of the last whole round */
+        _Atomic int64_t oldest_us; /* since when the oldest undecided entry waits; 0: none */
+    } * work;                      /* owned */
+    atomic_bool stopping;
     struct {
         struct metric fates[CLAIM_FATES];
         struct metric rebuilds;
         struct metric rounds;
     } counters; /* the writers' */
 };
+
+/* Those of struct strategy. */
+void *stock_instance_start(const struct services *services, struct error *error);
+void stock_instance_stop(void *instance);
 
 static inline struct stock_work *stock_work_of(struct redis_stock *stock, int64_t product_id)
 {

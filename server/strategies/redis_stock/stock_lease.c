@@ -65,14 +65,15 @@ static bool ask(struct stock_lease *lease, const char *owner, struct finding *ou
     return true;
 }
 
-/* Closes the shards or opens them; how many entries wait in those that were closed, -1: Redis did
- * not answer. */
+/* Closes the shards or opens them, as far as Redis answers; how many entries wait in those that
+ * were closed, -1: it did not for some. */
 static int64_t set_closed(struct stock_lease *lease, const struct stock_shards *shards, bool closed)
 {
     static const char *const names[] = {"units", "loaded", "orders", "waiting"};
     enum { KEYS = sizeof names / sizeof *names };
     char keys[KEYS][STOCK_KEY_MAX];
     int64_t sum = 0;
+    bool known = true;
 
     for (int i = 0; i < shards->count; i++) {
         struct stock_link link = link_of(lease, &shards->at[i]);
@@ -84,36 +85,52 @@ static int64_t set_closed(struct stock_lease *lease, const struct stock_shards *
         if (!redis_connect(lease->redis, link.until_us) ||
             redis_script(lease->redis, LUA_STOCK_CLOSE, KEYS, KEYS + 2, arguments, link.until_us,
                          &waiting) != REDIS_OK)
-            return -1;
+            known = false;
         sum += waiting;
     }
-    return sum;
+    return known ? sum : -1;
 }
 
-/* The shards of `streams` were used until now. False, and `words` say why: they still are. */
-static bool take_over(struct stock_lease *lease, int streams, char words[REDIS_WHY_MAX])
+/* Closes the shards of another number, which were used until now. False: orders wait in them. */
+static bool close_others(struct stock_lease *lease, int streams, char words[REDIS_WHY_MAX])
 {
-    struct stock_shards old;
+    struct stock_shards others;
+
+    stock_shards_init(&others, lease->services->settings, streams);
+    int64_t waiting = set_closed(lease, &others, true);
+    if (waiting > 0)
+        snprintf(words, REDIS_WHY_MAX,
+                 "%lld batches of orders wait in the streams of --stock-streams %d, and this is "
+                 "%d: start an instance with that until they are decided",
+                 (long long)waiting, streams, lease->shards->count);
+    return waiting == 0;
+}
+
+static bool note_streams(struct stock_lease *lease)
+{
+    struct stock_shards single;
     char key[STOCK_KEY_MAX];
     char number[STOCK_NUMBER_MAX];
 
-    stock_shards_init(&old, lease->services->settings, streams);
-    int64_t waiting = set_closed(lease, &old, true);
-    if (waiting > 0)
-        snprintf(
-            words, REDIS_WHY_MAX,
-            "%lld batches of orders wait in the streams of --stock-streams %d, and this is %d: "
-            "start an instance with that until they are decided",
-            (long long)waiting, streams, lease->shards->count);
-    if (waiting == 0 && set_closed(lease, lease->shards, false) >= 0) {
-        stock_shards_init(&old, lease->services->settings, 1);
-        struct stock_link link = link_of(lease, &old.at[0]);
-        stock_key(link.shard, "streams", -1, key);
-        stock_number(lease->shards->count, number);
-        if (redis_send(lease->redis, 3, (const char *const[]){"SET", key, number}, link.until_us) ==
-            REDIS_OK)
-            return true;
+    stock_shards_init(&single, lease->services->settings, 1);
+    struct stock_link link = link_of(lease, &single.at[0]);
+    stock_key(link.shard, "streams", -1, key);
+    stock_number(lease->shards->count, number);
+    return redis_send(lease->redis, 3, (const char *const[]){"SET", key, number}, link.until_us) ==
+           REDIS_OK;
+}
+
+/* Whether our shards may be used, where `streams` were until now; `words` say why not. */
+static bool agree(struct stock_lease *lease, int streams, char words[REDIS_WHY_MAX])
+{
+    if (streams == lease->shards->count) {
+        if (!stock_lease_agreed(lease))
+            set_closed(lease, lease->shards, false); /* one that stays closed says so */
+        return true;
     }
+    if (close_others(lease, streams, words) && set_closed(lease, lease->shards, false) >= 0 &&
+        note_streams(lease))
+        return true;
     if (!*words)
         snprintf(words, REDIS_WHY_MAX,
                  "whether orders wait in the streams of --stock-streams %d, and this is %d, is not "
@@ -160,14 +177,21 @@ void stock_lease_keep(struct stock_lease *lease)
         return;
     if (*found.other)
         name_other(lease, mark, owner, found.other, words);
-    else if (found.streams == lease->shards->count || take_over(lease, found.streams, words))
+    else if (agree(lease, found.streams, words))
         atomic_store(&lease->agreed, true);
+    else
+        ask(lease, "", &found); /* for an instance with that number */
     redis_server_take(lease->redis, words);
 }
 
-bool stock_lease_allows(struct stock_lease *lease)
+bool stock_lease_agreed(struct stock_lease *lease)
 {
-    return lease->shards->count == 1 || atomic_load(&lease->agreed);
+    return atomic_load(&lease->agreed);
+}
+
+void stock_lease_doubt(struct stock_lease *lease)
+{
+    atomic_store(&lease->agreed, false);
 }
 
 void stock_lease_fini(struct stock_lease *lease)

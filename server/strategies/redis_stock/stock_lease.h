@@ -9,10 +9,11 @@
  *   TAKEN ── a look: it was given back, or has ended ──▶ OURS
  *
  * The same holds for instances with another --stock-streams, whose orders stand in other streams.
- * "streams" has the number that was last used (absent: 1). Whoever comes with another one closes
- * the old shards, where nothing is reserved then, even by an instance that was frozen, and unloads
- * their mirrors; it is TAKEN until nothing waits there. Several streams are used only after that is
- * known (stock_lease_allows); a single one, for which nobody asks, may be closed.
+ * "streams" has the number that was last used (absent: 1). An instance with another one closes the
+ * old shards, where nothing is reserved then, even by an instance that was frozen, and unloads
+ * their mirrors; as long as something waits there it is TAKEN, and has no lease but for its looks,
+ * so that an instance with the old number may come, open them again and decide that. Several
+ * streams are used only after a look has found them open.
  *
  * The writer looks as it takes its turns and writes, twice a second; a stop gives the lease back. A
  * database that was restored or made again, and so has another mark, is kept waiting by what is
@@ -45,7 +46,8 @@ void stock_lease_fini(struct stock_lease *lease);
  * was; where PostgreSQL has not been seen yet, the Redis is used as if it were ours, for what waits
  * in it is to be seen (GET /metrics). */
 void stock_lease_keep(struct stock_lease *lease);
-/* Any thread. */
-bool stock_lease_allows(struct stock_lease *lease);
+/* Any thread: whether the shards are open, as far as is known, and that one is not. */
+bool stock_lease_agreed(struct stock_lease *lease);
+void stock_lease_doubt(struct stock_lease *lease);
 
 #endif

@@ -71,7 +71,7 @@ static enum catalog_result find_order(void *instance, struct pg *pg, const struc
 }
 
 /* A few products' units in one HMGET; those of another shard are passed by. *at is behind them. */
-static bool add_units(struct stock_link *link, const struct stock_shards *shards,
+static void add_units(struct stock_link *link, const struct stock_shards *shards,
                       struct product *products, int count, int *at)
 {
     char units[STOCK_KEY_MAX];
@@ -92,7 +92,7 @@ static bool add_units(struct stock_link *link, const struct stock_shards *shards
         asked[n++] = product;
     }
     if (n == 0)
-        return true;
+        return;
     bool known = redis_call(link->redis, n + 2, arguments, link->until_us, &reply) == REDIS_OK;
     for (int i = 0; i < n; i++)
         if (!known)
@@ -100,7 +100,6 @@ static bool add_units(struct stock_link *link, const struct stock_shards *shards
         else if (asked[i]->reserved >= 0)
             asked[i]->reserved += redis_reply_number(redis_reply_at(reply, i));
     redis_reply_free(reply);
-    return known;
 }
 
 static void add_reserved(void *instance, struct product *products, int count, int64_t until_us)

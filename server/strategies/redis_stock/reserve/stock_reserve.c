@@ -30,7 +30,8 @@ enum verdict {
     VERDICT_FULL,
     VERDICT_GIVEN_UP,
     VERDICT_REFUSED, /* Redis has refused a command; nothing is reserved */
-    VERDICT_UNKNOWN  /* recalled: it broke off, and what it has reserved cannot be told */
+    VERDICT_UNKNOWN, /* recalled: it broke off, and what it has reserved cannot be told */
+    VERDICT_CLOSED
 };
 enum code { CODE_RESERVED = 1, CODE_KEY, CODE_LIMIT, CODE_SOLD_OUT, CODE_NOT_OPEN };
 enum { ANSWER_EPOCH = 1, ANSWER_WHY = 1, ANSWER_LEFT = 2, ANSWER_CODES = 3, ANSWER_ENTRY = 4 };
@@ -413,6 +414,9 @@ static enum order_outcome take_answer(struct session *session, struct order **or
     case VERDICT_UNKNOWN:
         log_error("redis-stock: the script broke off: what it has reserved cannot be told");
         return ORDER_OUTCOME_UNKNOWN;
+    case VERDICT_CLOSED:
+        stock_lease_doubt(&stock_of(session)->lease);
+        return ORDER_BACKEND_UNAVAILABLE;
     default:
         return ORDER_PENDING;
     }
@@ -451,7 +455,7 @@ void stock_reserve(struct session *session, struct order **orders, int count)
     struct stock_call call;
     enum order_outcome all = ORDER_PENDING;
 
-    if (!stock_lease_allows(&stock_of(session)->lease)) {
+    if (stock_of(session)->shards.count > 1 && !stock_lease_agreed(&stock_of(session)->lease)) {
         set_all(orders, count, ORDER_BACKEND_UNAVAILABLE);
         return;
     }

@@ -72,10 +72,9 @@ bool stock_stream_connect(struct stock_stream *stream, struct stock_link *link, 
         return false;
     }
     /* Of a cluster another node may have the stream, without a word. */
-    bool moved = redis_is_cluster(redis) && redis_since_us(redis) != stream->since_us;
-    if (stream->grouped && !moved)
+    int64_t since_us = redis_is_cluster(redis) ? redis_since_us(redis) : 0;
+    if (stream->grouped && stream->since_us == since_us)
         return true;
-    stream->since_us = redis_since_us(redis);
     stock_key(link->shard, "orders", -1, key);
     /* From 0, not from $: what was reserved before the group was there is to be written, too. */
     if (redis_send(redis, 6,
@@ -85,6 +84,7 @@ bool stock_stream_connect(struct stock_stream *stream, struct stock_link *link, 
         stock_redis_failed(redis);
         return false;
     }
+    stream->since_us = since_us;
     *fresh = stream->grouped = true;
     return true;
 }

@@ -87,9 +87,6 @@ struct writer {
     struct stock_link link;          /* owns its sessions */
     struct stock_stream *stream;     /* owned */
     pthread_t thread;
-    atomic_bool stopping;
-    _Atomic int64_t drift;     /* of the last whole round */
-    _Atomic int64_t oldest_us; /* since when the oldest undecided entry of all waits; 0: none */
     enum writer_state state;
     struct stock_put_off put_off;
     char retry_last[STOCK_ENTRY_MAX]; /* RETRYING: where it ends */
@@ -105,67 +102,11 @@ struct writer {
     struct stock_lost lost;   /* LOST */
 };
 
-static int64_t read_drift(void *context)
-{
-    const struct redis_stock *stock = context;
-    int64_t sum = 0;
-
-    for (int i = 0; i < stock->shards.count; i++)
-        sum += atomic_load(&stock->work[i].writer->drift);
-    return sum;
-}
-
-static int64_t read_oldest(void *context)
-{
-    const struct redis_stock *stock = context;
-    int64_t now_us = clock_mono_us();
-    int64_t first_us = now_us;
-
-    for (int i = 0; i < stock->shards.count; i++) {
-        int64_t since_us = atomic_load(&stock->work[i].writer->oldest_us);
-        first_us = since_us == 0 ? first_us : clock_earlier(first_us, since_us);
-    }
-    return (now_us - first_us) / CLOCK_US_PER_S;
-}
-
 static void note_oldest(struct writer *at)
 {
     int64_t age_ms = at->stream->oldest_ms;
 
-    atomic_store(&at->oldest_us, age_ms < 0 ? 0 : clock_mono_us() - age_ms * CLOCK_US_PER_MS);
-}
-
-static void register_counters(struct redis_stock *stock)
-{
-    static const char *const labels[CLAIM_FATES] = {
-        [CLAIM_OPEN] = "fate=\"put_off\"",     [CLAIM_HELD] = "fate=\"row_held\"",
-        [CLAIM_LOCKED] = "fate=\"lock_held\"", [CLAIM_CONFIRMED] = "fate=\"confirmed\"",
-        [CLAIM_KNOWN] = "fate=\"known\"",      [CLAIM_ENDED] = "fate=\"sale_ended\"",
-        [CLAIM_REFUSED] = "fate=\"refused\"",  [CLAIM_POISON] = "fate=\"unwritable\"",
-        [CLAIM_LOST] = "fate=\"lost\"",
-    };
-
-    for (int i = 0; i < CLAIM_FATES; i++)
-        stock->counters.fates[i] = metrics_counter(
-            stock->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_claims_total",
-            "Reserved orders that came to the writer.", labels[i]);
-    stock->counters.rebuilds = metrics_counter(
-        stock->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_rebuilds_total",
-        "Mirrors that were wrong and unloaded; the next order loads them.", "");
-    stock->counters.rounds =
-        metrics_counter(stock->services->metrics, METRICS_ALWAYS,
-                        "seckill_redis_stock_rounds_total", "Whole rounds of the reconciler.", "");
-}
-
-static void register_gauges(struct redis_stock *stock)
-{
-    metrics_gauge(stock->services->metrics, METRICS_ALWAYS, "seckill_redis_stock_drift_units",
-                  "Redis's stock against PostgreSQL's less what is reserved, in the last round.",
-                  "", read_drift, stock);
-    metrics_gauge(stock->services->metrics, METRICS_ALWAYS,
-                  "seckill_redis_stock_oldest_undecided_seconds",
-                  "Age of the oldest accepted order that is not decided, of all instances.", "",
-                  read_oldest, stock);
+    atomic_store(&at->work->oldest_us, age_ms < 0 ? 0 : clock_mono_us() - age_ms * CLOCK_US_PER_MS);
 }
 
 /* PostgreSQL said no to something that a mirror had said yes to: the mirror is unloaded, and the
@@ -289,8 +230,8 @@ static bool connect_stores(struct writer *at)
     /* While PostgreSQL is known to be away, only the background's probe connects: a failed attempt
      * here would keep all other sessions from trying. */
     if (!store_up(services_store(at->services)) || *store_trouble(services_store(at->services)) ||
-        !stock_stream_connect(at->stream, &at->link, &fresh) ||
-        !pg_connect(at->link.pg, at->link.until_us))
+        !pg_connect(at->link.pg, at->link.until_us) ||
+        !stock_stream_connect(at->stream, &at->link, &fresh))
         return false;
     if (fresh) { /* Redis or this process may have restarted: read the history, check the mirrors */
         redis_survey(at->link.redis, at->link.until_us);
@@ -495,7 +436,7 @@ static void reconcile(struct writer *at)
         atomic_store(&at->work->mend.round, true);
         return;
     }
-    atomic_store(&at->drift, at->round.drift);
+    atomic_store(&at->work->drift, at->round.drift);
     metrics_add(at->stock->counters.rebuilds, (uint64_t)at->round.rebuilt);
     metrics_add(at->stock->counters.rounds, 1);
     at->round_at_us = clock_mono_us() +
@@ -537,7 +478,7 @@ static void *writer_main(void *argument)
 {
     struct writer *at = argument;
 
-    while (!atomic_load(&at->stopping)) {
+    while (!atomic_load(&at->stock->stopping)) {
         bool done = turn(at);
         cost_charge(at->services, at->stock->strategy, COST_OTHER, 0);
         if (!done)
@@ -563,7 +504,7 @@ static void destroy(struct writer *at)
     free(at);
 }
 
-static struct writer *start(struct redis_stock *stock, int shard)
+struct writer *stock_writer_start(struct redis_stock *stock, struct stock_work *work)
 {
     const struct services *services = stock->services;
     struct writer *at = calloc(1, sizeof *at);
@@ -571,7 +512,7 @@ static struct writer *start(struct redis_stock *stock, int shard)
     if (!at)
         return NULL;
     at->stock = stock;
-    at->work = &stock->work[shard];
+    at->work = work;
     at->services = services;
     at->link.settings = services->settings;
     at->link.strategy = stock->strategy->name;
@@ -582,7 +523,7 @@ static struct writer *start(struct redis_stock *stock, int shard)
     if (at->link.pg)
         held_limit(at->link.pg);
     if (at->link.redis)
-        stock_aim(&at->link, &stock->shards.at[shard]);
+        stock_aim(&at->link, &stock->shards.at[work - stock->work]);
     if (at->link.pg && at->link.redis && at->stream &&
         pthread_create(&at->thread, NULL, writer_main, at) == 0)
         return at;
@@ -590,26 +531,10 @@ static struct writer *start(struct redis_stock *stock, int shard)
     return NULL;
 }
 
-bool stock_writers_start(struct redis_stock *stock, struct error *error)
+void stock_writer_end(struct writer *at)
 {
-    register_counters(stock);
-    for (int i = 0; i < stock->shards.count; i++) {
-        stock->work[i].writer = start(stock, i);
-        if (!stock->work[i].writer)
-            return error_set(error, ERROR_INTERNAL, "cannot start redis-stock's writer");
-    }
-    register_gauges(stock);
-    return true;
-}
-
-void stock_writers_stop(struct redis_stock *stock)
-{
-    for (int i = 0; i < stock->shards.count; i++)
-        if (stock->work[i].writer)
-            atomic_store(&stock->work[i].writer->stopping, true);
-    for (int i = 0; i < stock->shards.count; i++)
-        if (stock->work[i].writer) {
-            pthread_join(stock->work[i].writer->thread, NULL);
-            destroy(stock->work[i].writer);
-        }
+    if (!at)
+        return;
+    pthread_join(at->thread, NULL);
+    destroy(at);
 }

@@ -19,10 +19,14 @@
 #include "strategy/strategy.h"
 
 struct redis_stock;
+struct stock_work;
+struct writer;
 
-/* One for each shard. False: `error` says why; some may have been started. */
-bool stock_writers_start(struct redis_stock *stock, struct error *error);
-/* Write what waits, as far as a moment allows, and end. */
-void stock_writers_stop(struct redis_stock *stock);
+/* The one of a shard; `stock`, and `work`, which is a part of it, are borrowed. NULL: it cannot be
+ * started. */
+struct writer *stock_writer_start(struct redis_stock *stock, struct stock_work *work);
+/* When stock->stopping is set it writes what waits, as far as a moment allows, and ends; this waits
+ * for it. NULL is allowed. */
+void stock_writer_end(struct writer *writer);
 
 #endif
