@@ -297,7 +297,8 @@ static void start_cluster(const char *rights, const char *first, char url[URL_SI
                                                          "--requirepass", "closed", NULL});
         snprintf(command, sizeof command, "CLUSTER ADDSLOTSRANGE %s", slots[i]);
         redis_own_tell(nodes[i], "closed", command);
-        redis_own_tell(nodes[i], "closed", "ACL SETUSER shop on >open %s", "~seckill:*");
+        redis_own_tell(nodes[i], "closed",
+                       "ACL SETUSER shop on >open ~seckill:* ~{seckill}:stock* ~{seckill:*");
         redis_own_tell(nodes[i], "closed", rights);
         if (i > 0)
             redis_own_tell(nodes[i], "closed", "CLUSTER MEET 127.0.0.1 %d",
