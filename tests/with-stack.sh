@@ -20,5 +20,6 @@ export SECKILL_TEST_STOCK_REDIS=$SECKILL_STOCK_REDIS SECKILL_TEST_STACK=$1 SECKI
 unset SECKILL_DATABASE SECKILL_REDIS SECKILL_STOCK_REDIS SECKILL_AMQP SECKILL_REDLOCK SECKILL_MEMCACHED SECKILL_ZOOKEEPER SECKILL_CLUSTER
 # Of another program's database: what a server that was killed has not given back.
 redis-cli -s "${SECKILL_TEST_STOCK_REDIS#unix://}" del '{seckill}:stock:leases' >/dev/null
+[ -z "${SECKILL_TEST_CLUSTER:-}" ] || redis-cli -c -u "$SECKILL_TEST_CLUSTER" del '{seckill}:stock:leases' >/dev/null
 shift
 exec "$@"

@@ -41,21 +41,6 @@ static int slot_of(int row)
         t_text("seckill:lock:%s:%lld", rows[row].lock, (long long)contenders.product));
 }
 
-static int seed_port(void)
-{
-    return (int)strtol(strrchr(stack_cluster(), ':') + 1, NULL, 10);
-}
-
-/* How long a primary may be silent before its replica takes over. */
-static void be_patient(int ms)
-{
-    int ports[CLUSTER_PRIMARIES];
-
-    cluster_primaries(ports);
-    for (int i = 0; i < CLUSTER_PRIMARIES; i++)
-        cluster_tell(ports[i], "CONFIG SET cluster-node-timeout %d", ms);
-}
-
 static struct server *start(const char *failpoints)
 {
     return contender_start(failpoints, "60000", "50000");
@@ -74,15 +59,6 @@ TEST(slots_are_those_that_redis_reckons)
     }
 }
 
-static void move(int slot)
-{
-    int from = cluster_owner(slot);
-    int to = cluster_other(from);
-
-    cluster_begin_move(slot, from, to);
-    cluster_end_move(slot, from, to);
-}
-
 TEST(a_slot_that_has_moved_is_followed)
 {
     struct server *a = start(NULL);
@@ -90,7 +66,7 @@ TEST(a_slot_that_has_moved_is_followed)
     for (int i = 0; i < ROWS; i++) {
         contenders_put(a, 10);
         contender_buys(a, rows[i].strategy, 1);
-        move(slot_of(i));
+        cluster_move(slot_of(i));
         contender_buys(a, rows[i].strategy, 2);
         witness_expect_exact(contenders.witness, contenders.product);
     }
@@ -217,7 +193,7 @@ TEST(a_sale_is_exact_while_its_slot_goes_round)
         for (int moves = 0;
              moves < MOVES_LEAST || !crowd_wait(crowd, BUYERS, clock_mono_us() + 5000); moves++) {
             assert_true(clock_mono_us() < until_us);
-            move(slot_of(i));
+            cluster_move(slot_of(i));
         }
         if (crowd_count(crowd, 201, "") + crowd_count(crowd, 409, "sold_out") +
                 crowd_count(crowd, 503, NULL) !=
@@ -270,7 +246,7 @@ static void expect_one(struct server *server, const char *strategy, int64_t prod
 TEST(a_primary_that_dies_takes_its_own_locks_along)
 {
     struct server *a = start(NULL);
-    int victim = seed_port();
+    int victim = cluster_seed();
     int64_t here[ROWS];
     int64_t elsewhere[ROWS];
 
@@ -281,7 +257,7 @@ TEST(a_primary_that_dies_takes_its_own_locks_along)
     contenders.product = here[4];
     int slot = slot_of(4);
     server_wait_ready(a, 200, "\"name\": \"redis\", \"up\": true");
-    be_patient(10000); /* enough for what is to be seen until then */
+    cluster_be_patient(10000); /* enough for what is to be seen until then */
     cluster_signal(victim, SIGKILL);
     struct buy buy = contender_order(rows[4].strategy, 2);
     shop_expect_buy(a, &buy, 503, "backend_unavailable", NULL);
@@ -345,7 +321,7 @@ TEST(a_frozen_primary_keeps_no_other_lease_from_being_renewed)
     client.renewer = renewer_create(server, &settings);
     assert_true(redis_connect(client.redis, until_us) && redis_survey(client.redis, until_us));
     cluster_primaries(ports);
-    be_patient(60000); /* no failover meanwhile */
+    cluster_be_patient(60000); /* no failover meanwhile */
     while (!renewed && clock_mono_us() < until_us)
         renewed = renews_beside(&client, ports[1]);
     renewer_destroy(client.renewer);
@@ -354,24 +330,12 @@ TEST(a_frozen_primary_keeps_no_other_lease_from_being_renewed)
     assert_true(renewed);
 }
 
-/* Whatever a test has left: all nodes run, and the one that --redis names is a primary. */
-static int restore(void **state)
-{
-    assert_int_equal(stack_restore(state), 0);
-    if (!strstr(cluster_tell(seed_port(), "INFO replication"), "role:master"))
-        cluster_tell(seed_port(), "CLUSTER FAILOVER");
-    T_UNTIL(strstr(cluster_tell(seed_port(), "INFO replication"), "role:master"));
-    cluster_settle();
-    be_patient(2000);
-    return 0;
-}
-
 static int end_test(void **state)
 {
     return server_teardown(state);
 }
 
-TEST_EACH(restore, end_test)
+TEST_EACH(cluster_restore, end_test)
 
 int main(void)
 {

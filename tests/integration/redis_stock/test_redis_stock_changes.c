@@ -72,11 +72,11 @@ static void reset_redis(struct server *server, struct crowd *crowd)
 /* For longer than the work may take. */
 static void freeze_redis(struct server *server, struct crowd *crowd)
 {
-    stack_kill("stock", SIGSTOP);
+    cluster_signal_stock(SIGSTOP);
     server_resume(server);
     CLUSTER_WAIT(server_says(server, "redis-stock: Redis"));
     assert_false(crowd_wait(crowd, 1, clock_mono_us() + 2 * STOCK_LEASE_US));
-    stack_kill("stock", SIGCONT);
+    cluster_signal_stock(SIGCONT);
 }
 
 /* The writer, which would mend the mirror some time later, is busy: the cancel's answer waits. */

@@ -142,13 +142,18 @@ void cluster_begin_move(int slot, int from, int to)
     cluster_tell(from, "CLUSTER SETSLOT %d MIGRATING %s", slot, id_of(to));
 }
 
-static bool move_some(int slot, int from, int to)
+bool cluster_move_some(int slot, int from, int to, const char *but)
 {
     redisReply *keys = call(from, "CLUSTER GETKEYSINSLOT %d %d", slot, KEYS_A_TIME);
-    bool some = keys->elements > 0;
+    bool some = false;
 
-    for (size_t i = 0; i < keys->elements; i++)
-        cluster_tell(from, "MIGRATE 127.0.0.1 %d %s 0 5000", to, keys->element[i]->str);
+    for (size_t i = 0; i < keys->elements; i++) {
+        const char *key = keys->element[i]->str;
+        if (but && strstr(key, but))
+            continue;
+        some = true;
+        cluster_tell(from, "MIGRATE 127.0.0.1 %d %s 0 5000", to, key);
+    }
     freeReplyObject(keys);
     return some;
 }
@@ -157,7 +162,7 @@ void cluster_end_move(int slot, int from, int to)
 {
     int ports[CLUSTER_PRIMARIES];
 
-    while (move_some(slot, from, to))
+    while (cluster_move_some(slot, from, to, NULL))
         ;
     cluster_primaries(ports);
     cluster_tell(to, "CLUSTER SETSLOT %d NODE %s", slot, id_of(to));
@@ -180,6 +185,40 @@ void cluster_settle(void)
             cluster_tell(ports[i], "CLUSTER SETSLOT %d STABLE", (int)strtol(at + 1, NULL, 10));
         free(nodes);
     }
+}
+
+void cluster_move(int slot)
+{
+    int from = cluster_owner(slot);
+    int to = cluster_other(from);
+
+    cluster_begin_move(slot, from, to);
+    cluster_end_move(slot, from, to);
+}
+
+int cluster_seed(void)
+{
+    return (int)strtol(strrchr(stack_cluster(), ':') + 1, NULL, 10);
+}
+
+void cluster_be_patient(int ms)
+{
+    int ports[CLUSTER_PRIMARIES];
+
+    cluster_primaries(ports);
+    for (int i = 0; i < CLUSTER_PRIMARIES; i++)
+        cluster_tell(ports[i], "CONFIG SET cluster-node-timeout %d", ms);
+}
+
+int cluster_restore(void **state)
+{
+    assert_int_equal(stack_restore(state), 0);
+    if (!strstr(cluster_tell(cluster_seed(), "INFO replication"), "role:master"))
+        cluster_tell(cluster_seed(), "CLUSTER FAILOVER");
+    T_UNTIL(strstr(cluster_tell(cluster_seed(), "INFO replication"), "role:master"));
+    cluster_settle();
+    cluster_be_patient(2000);
+    return 0;
 }
 
 void cluster_signal(int port, int number)

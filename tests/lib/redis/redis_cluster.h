@@ -23,8 +23,19 @@ int cluster_other(int port);
 
 /* A slot on its way: the keys that are there stay, new ones are made at the other node. */
 void cluster_begin_move(int slot, int from, int to);
-/* Its keys go, and then it is the other node's. */
+/* Some of its keys go, but for those whose names contain this (NULL: all alike); none, false. */
+bool cluster_move_some(int slot, int from, int to, const char *but);
+/* All of them go, and then it is the other node's. */
 void cluster_end_move(int slot, int from, int to);
+/* The whole of it. */
+void cluster_move(int slot);
+
+/* How long a primary may be silent before its replica takes over. */
+void cluster_be_patient(int ms);
+/* As a test's setup: whatever another one has left, all nodes run, and the one that --redis names
+ * is a primary. */
+int cluster_restore(void **state);
+int cluster_seed(void); /* its port */
 
 /* Ends each move that a test which failed has left half done: its slot stays. */
 void cluster_settle(void);

@@ -71,9 +71,7 @@ bool stock_stream_connect(struct stock_stream *stream, struct stock_link *link, 
         stream->grouped = false;
         return false;
     }
-    /* Of a cluster another node may have the stream, without a word. */
-    int64_t since_us = redis_is_cluster(redis) ? redis_since_us(redis) : 0;
-    if (stream->grouped && stream->since_us == since_us)
+    if (stream->grouped)
         return true;
     stock_key(link->shard, "orders", -1, key);
     /* From 0, not from $: what was reserved before the group was there is to be written, too. */
@@ -84,7 +82,6 @@ bool stock_stream_connect(struct stock_stream *stream, struct stock_link *link, 
         stock_redis_failed(redis);
         return false;
     }
-    stream->since_us = since_us;
     *fresh = stream->grouped = true;
     return true;
 }

@@ -32,10 +32,9 @@ enum stock_source {
 struct stock_stream {
     const struct settings *settings; /* borrowed: app */
     char member[STOCK_MEMBER_MAX];
-    bool lasting;     /* the member's name outlives the process */
-    bool grouped;     /* the group is known to be there */
-    bool strangers;   /* another database's orders were seen, and logged */
-    int64_t since_us; /* the session's, where it is with a cluster, when that was made sure of */
+    bool lasting;   /* the member's name outlives the process */
+    bool grouped;   /* the group is known to be there */
+    bool strangers; /* another database's orders were seen, and logged */
     int64_t take_over_ms;
     char history_from[STOCK_ENTRY_MAX];   /* what is read next of the own history is behind this */
     char take_over_from[STOCK_ENTRY_MAX]; /* where the search begins that looks for others' */
