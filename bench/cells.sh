@@ -9,32 +9,20 @@
 # Exit status 0 when N cells are at least 0.9 × N times one, 1 when not, or when a verdict is not "kept".
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
+source "$root/bench/tools/quotas.sh"
 
 cells=3 products=300 connections=96 rounds=3 duration=10s strategies=("$@")
 [ $# -gt 0 ] || strategies=(conditional pipelined batch)
 out=$root/.stack/bench-cells/out server=$root/build/release/server/seckill-server
 loadtest=$root/build/release/loadtest/seckill-loadtest
-groups=() servers=() urls=() databases=()
+servers=() urls=() databases=()
 
 end() {
   local i
   trap '' INT TERM HUP
   [ ${#servers[@]} = 0 ] || { kill "${servers[@]}" 2>/dev/null && wait "${servers[@]}"; } || true
   for ((i = 1; i <= cells; i++)); do "$stack" --dir "$root/.stack/bench-cells/$i" down; done
-  [ ${#groups[@]} = 0 ] || rmdir "${groups[@]}" || true
-}
-
-make_group() { # NAME MICROSECONDS_OF_100000: to group
-  if [ -d /sys/fs/cgroup/cpu ]; then
-    group=/sys/fs/cgroup/cpu/seckill-$$-$1
-    mkdir "$group"
-    echo "$2" >"$group/cpu.cfs_quota_us"
-  else
-    group=/sys/fs/cgroup/seckill-$$-$1
-    mkdir "$group"
-    echo "$2 100000" >"$group/cpu.max"
-  fi
-  groups+=("$group")
+  remove_groups
 }
 
 start_cell() { # NUMBER

@@ -372,7 +372,6 @@ TEST(a_sale_changes_while_redis_is_down)
 TEST(a_load_is_not_the_orders_work)
 {
     char id[SHOP_ID_SIZE];
-    char text[160];
 
     cluster.product++;
     struct server *server = cluster_start(
@@ -383,7 +382,7 @@ TEST(a_load_is_not_the_orders_work)
     cluster_signal_stock(SIGKILL);
     shop_put(server, cluster.product, 5, ", \"limit_per_user\": 5");
     stack_up();
-    CLUSTER_WAIT((stock_redis_detail(server, text), !*text));
+    server_wait_ready(server, 200, "\"name\": \"stock-redis\", \"up\": true");
     buy.user++;
     int64_t begun_us = clock_mono_us();
     cluster_accept(server, &buy, id);
