@@ -9,7 +9,7 @@
 # Exit status 0 when N cells are at least 0.9 × N times one, 1 when not, or when a verdict is not "kept".
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
-source "$root/bench/tools/quotas.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/tools/quotas.sh"
 
 cells=3 products=300 connections=96 rounds=3 duration=10s strategies=("$@")
 [ $# -gt 0 ] || strategies=(conditional pipelined batch)

@@ -8,7 +8,7 @@
 # Exit status 0 when three are at least 0.9 x 3 times one, 1 when not.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
-source "$root/bench/tools/quotas.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/tools/quotas.sh"
 
 rounds=3 quota=2500
 build=$root/build/release out=$root/.stack/bench-streams/out

@@ -25,6 +25,7 @@
 #include "strategies/redis_stock/mirror/stock_reconcile.h"
 #include "strategies/redis_stock/reserve/stock_reserve.h"
 #include "strategies/redis_stock/stock_instance.h"
+#include "strategies/redis_stock/stock_start.h"
 #include "strategies/strategies.h"
 
 /* It has a lost COMMIT, or finds it done already by somebody who may have died before it corrected
@@ -88,6 +89,16 @@ static bool refuse_now(void *instance, struct order *order)
     return stock_flag_refuses(&((struct redis_stock *)instance)->flag, order);
 }
 
+static void *start(const struct services *services, struct error *error)
+{
+    return stock_start(services, &strategy_redis_stock, error);
+}
+
+static void stop(void *instance)
+{
+    stock_stop(instance);
+}
+
 /* Its writers'. */
 static int count_sessions(const struct settings *settings)
 {
@@ -112,6 +123,6 @@ const struct strategy strategy_redis_stock = {
     .sell = redis_stock_sell,
     .refuse_now = refuse_now,
     .external_state = &stock_external_state,
-    .start = stock_instance_start,
-    .stop = stock_instance_stop,
+    .start = start,
+    .stop = stop,
 };

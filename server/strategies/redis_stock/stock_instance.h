@@ -35,10 +35,6 @@ struct redis_stock {
     } counters; /* the writers' */
 };
 
-/* Those of struct strategy. */
-void *stock_instance_start(const struct services *services, struct error *error);
-void stock_instance_stop(void *instance);
-
 static inline struct stock_work *stock_work_of(struct redis_stock *stock, int64_t product_id)
 {
     return &stock->work[stock_shard_of(&stock->shards, product_id)];

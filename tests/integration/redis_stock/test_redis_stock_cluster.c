@@ -73,7 +73,8 @@ static int sold(int stream)
     return (int)witness_sale(cluster.witness, first + stream).sold;
 }
 
-/* What was confirmed is what a repeat of its key gets; then the rest is sold, and no unit more. */
+/* A repeat of its key gets the order that was confirmed; then the rest is sold, and no unit more.
+ */
 static void finish(struct server *const servers[2], struct crowd *crowd)
 {
     char id[SHOP_ID_SIZE];

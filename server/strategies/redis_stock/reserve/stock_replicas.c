@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "sale/purchase.h"
-#include "strategies/redis_stock/reserve/stock_reserve.h"
+#include "strategies/redis_stock/reserve/stock_call.h"
 #include "strategy/parking.h"
 
 #include <string.h>
@@ -31,16 +31,15 @@ static int list_open(struct order **orders, int count, struct order *open[RESERV
 
 /* A repeat's order may be another instance's, reserved behind our last write: one of our own that
  * follows it is what the replicas have to have. */
-static bool write_behind(struct session *session, struct redis *redis, struct order **open,
+static bool write_behind(struct redis *redis, const struct stock_shard *shard, struct order **open,
                          int count, int64_t until_us)
 {
-    struct stock_link link = stock_link_of(session, open[0]->product_id);
     char kept[STOCK_KEY_MAX];
     bool repeats = false;
 
     for (int i = 0; i < count; i++)
         repeats |= repeats_queued(open[i]);
-    stock_key(link.shard, "kept", -1, kept);
+    stock_key(shard, "kept", -1, kept);
     return !repeats ||
            redis_send(redis, 3, (const char *const[]){"SET", kept, ""}, until_us) == REDIS_OK;
 }
@@ -102,8 +101,8 @@ static void look(struct session *session, struct order **open, int count, int64_
         taken[i]->outcome = ORDER_OUTCOME_UNKNOWN;
 }
 
-void stock_replicas_wait(struct session *session, struct order **orders, int count,
-                         int64_t since_us, int64_t until_us)
+void stock_replicas_wait(struct session *session, const struct stock_shard *shard,
+                         struct order **orders, int count, int64_t since_us, int64_t until_us)
 {
     bool same = redis_since_us(session->stock) == since_us;
     struct redis *redis = redis_last(session->stock);
@@ -113,7 +112,7 @@ void stock_replicas_wait(struct session *session, struct order **orders, int cou
 
     if (n == 0 || redis_server_replicas(redis_server_of(redis)) == 0)
         return;
-    bool asks = same && write_behind(session, redis, open, n, until_us);
+    bool asks = same && write_behind(redis, shard, open, n, until_us);
     for (;;) {
         int64_t look_us = clock_mono_us() + LOOK_US;
         if (asks)

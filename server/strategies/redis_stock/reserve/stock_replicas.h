@@ -16,12 +16,13 @@
 #ifndef SECKILL_STRATEGIES_REDIS_STOCK_STOCK_REPLICAS_H
 #define SECKILL_STRATEGIES_REDIS_STOCK_STOCK_REPLICAS_H
 
+#include "strategies/redis_stock/stock_link.h"
 #include "strategy/session.h"
 
 /* Of those of the orders that are ACCEPTED, or repeat a queued one; on the session on which Redis
  * has just said so: another one, which has another redis_since_us, shows nothing. At once where no
  * replicas are wanted. */
-void stock_replicas_wait(struct session *session, struct order **orders, int count,
-                         int64_t since_us, int64_t until_us);
+void stock_replicas_wait(struct session *session, const struct stock_shard *shard,
+                         struct order **orders, int count, int64_t since_us, int64_t until_us);
 
 #endif

@@ -385,8 +385,8 @@ static enum order_outcome take_codes(struct session *session, struct order **ord
     if (entry)
         stock_handover_put(&stock_work_of(stock_of(session), orders[0]->product_id)->handover,
                            entry, epoch, orders, count);
-    stock_replicas_wait(session, orders, count, since_us,
-                        clock_earlier(earliest_end(orders, count), work_ends(session)));
+    stock_replicas_wait(session, stock_link_of(session, orders[0]->product_id).shard, orders, count,
+                        since_us, clock_earlier(earliest_end(orders, count), work_ends(session)));
     return ORDER_CONFIRMED;
 }
 

@@ -1,11 +1,11 @@
 /* redis-stock is made and taken down: its shards, a writer for each, and what is measured of them.
  */
-#include "strategies/redis_stock/stock_instance.h"
+#include "strategies/redis_stock/stock_start.h"
 
 #include "base/clock.h"
 #include "strategies/redis_stock/mirror/stock_loader.h"
+#include "strategies/redis_stock/stock_instance.h"
 #include "strategies/redis_stock/writer/stock_writer.h"
-#include "strategies/strategies.h"
 
 #include <stdlib.h>
 
@@ -61,10 +61,8 @@ static void register_metrics(struct redis_stock *stock)
                   read_oldest, stock);
 }
 
-void stock_instance_stop(void *instance)
+void stock_stop(struct redis_stock *stock)
 {
-    struct redis_stock *stock = instance;
-
     atomic_store(&stock->stopping, true);
     for (int i = 0; i < stock->shards.count; i++)
         stock_writer_end(stock->work[i].writer);
@@ -90,7 +88,8 @@ static bool start_writers(struct redis_stock *stock, struct error *error)
     return true;
 }
 
-void *stock_instance_start(const struct services *services, struct error *error)
+struct redis_stock *stock_start(const struct services *services, const struct strategy *strategy,
+                                struct error *error)
 {
     int count = (int)services->settings->stock_streams;
     struct redis_stock *stock = calloc(1, sizeof *stock);
@@ -102,8 +101,7 @@ void *stock_instance_start(const struct services *services, struct error *error)
         error_set(error, ERROR_INTERNAL, "out of memory");
         return NULL;
     }
-    *stock =
-        (struct redis_stock){.services = services, .strategy = &strategy_redis_stock, .work = work};
+    *stock = (struct redis_stock){.services = services, .strategy = strategy, .work = work};
     stock_shards_init(&stock->shards, services->settings, count);
     stock_flag_init(&stock->flag);
     for (int i = 0; i < count; i++) {
@@ -116,6 +114,6 @@ void *stock_instance_start(const struct services *services, struct error *error)
         stock->loader = stock_loader_start(stock, error);
     if (stock->loader && start_writers(stock, error))
         return stock;
-    stock_instance_stop(stock);
+    stock_stop(stock);
     return NULL;
 }
