@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What redis-stock's streams add on a Redis Cluster: orders a second of 100 products in one stream and in three, one a
-# primary, each primary with a fortieth of a core, by cgroups' quotas. All else has what is left of the machine, so that
+# primary, each primary with a twentieth of a core, by cgroups' quotas. All else has what is left of the machine, so that
 # these figures show the shape, and not the size. Three rounds in turn: medians, the least and the most. As root.
 #
 #   streams.sh
@@ -10,7 +10,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/tools/quotas.sh"
 
-rounds=3 quota=2500
+rounds=3 quota=5000
 build=$root/build/release out=$root/.stack/bench-streams/out
 server=''
 
@@ -24,7 +24,8 @@ end() {
 measure() { # STREAMS: to rate; the server takes the stock over from the one before it
   local line='' said=$out/server-$1 folder=$out/streams-$1
   : >"$said"
-  "$build/server/seckill-server" --listen 127.0.0.1:0 --stock-redis "$SECKILL_CLUSTER" --stock-streams "$1" >"$said" &
+  "$build/server/seckill-server" --listen 127.0.0.1:0 --stock-redis "$SECKILL_CLUSTER" --stock-streams "$1" >"$said" \
+    2>"$said.err" &
   server=$!
   until read -r line <"$said"; do
     kill -0 "$server" 2>/dev/null || die "the server has not started"
@@ -54,8 +55,8 @@ settings=$("$stack" --dir "$root/.stack/bench-streams" env)
 eval "$settings"
 for node in 1 2 3; do
   make_group "node-$node" $quota
-  pid=$(redis-cli -s "$root/.stack/bench-streams/data/run/cluster$node.sock" info server | sed -n 's/^process_id:\([0-9]*\).*/\1/p')
-  echo "$pid" >"$group/cgroup.procs"
+  redis-cli -s "$root/.stack/bench-streams/data/run/cluster$node.sock" info server |
+    sed -n 's/^process_id:\([0-9]*\).*/\1/p' >"$group/cgroup.procs"
 done
 declare -A rates=() medians=()
 for ((round = 1; round <= rounds; round++)); do
