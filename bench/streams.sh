@@ -10,7 +10,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/tools/quotas.sh"
 
-rounds=3 quota=5000
+rounds=3
 build=$root/build/release out=$root/.stack/bench-streams/out
 server=''
 
@@ -24,8 +24,8 @@ end() {
 measure() { # STREAMS: to rate; the server takes the stock over from the one before it
   local line='' said=$out/server-$1 folder=$out/streams-$1
   : >"$said"
-  "$build/server/seckill-server" --listen 127.0.0.1:0 --stock-redis "$SECKILL_CLUSTER" --stock-streams "$1" >"$said" \
-    2>"$said.err" &
+  "$build/server/seckill-server" --listen 127.0.0.1:0 --stock-redis "$SECKILL_CLUSTER" --stock-streams "$1" \
+    --pg-sessions 48 >"$said" 2>"$said.err" &
   server=$!
   until read -r line <"$said"; do
     kill -0 "$server" 2>/dev/null || die "the server has not started"
@@ -54,7 +54,7 @@ trap 'exit 130' INT TERM HUP
 settings=$("$stack" --dir "$root/.stack/bench-streams" env)
 eval "$settings"
 for node in 1 2 3; do
-  make_group "node-$node" $quota
+  make_group "node-$node" 1000 20000 # in a longer period a node serves all that waits, and has nothing to do
   redis-cli -s "$root/.stack/bench-streams/data/run/cluster$node.sock" info server |
     sed -n 's/^process_id:\([0-9]*\).*/\1/p' >"$group/cgroup.procs"
 done

@@ -288,6 +288,8 @@ static struct lane_rule rule_of(const struct strategy *strategy, const struct se
         rule.in_flight_per_product = (int)settings->in_flight_per_product;
     if (settings->max_batch < rule.max_batch)
         rule.max_batch = (int)settings->max_batch;
+    if (rule.streamed)
+        rule.workers *= (int)settings->stock_streams;
     return rule;
 }
 

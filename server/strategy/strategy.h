@@ -64,6 +64,7 @@ struct lane_rule {
     int in_flight_per_product; /* batches worked on at a time for one product; 0: no bound */
     bool keyed; /* one in flight per product is part of the strategy, no flag may change it */
     bool all_products; /* one mailbox for all of them, as if they were one */
+    bool streamed;     /* so many workers for each of --stock-streams */
     int workers;       /* most threads (and PostgreSQL sessions) at once */
     int max_batch;     /* orders a worker takes together */
     int64_t hold_us;   /* how long a lock may be kept from batch to batch; 0: released after each */

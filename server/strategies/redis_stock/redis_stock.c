@@ -116,7 +116,7 @@ const struct strategy strategy_redis_stock = {
     .with_replicas = GUARANTEE_FORGETS,
     .asynchronous = true,
     .mixes = true,
-    .lane = {.in_flight_per_product = 1, .workers = 8, .max_batch = RESERVE_MAX},
+    .lane = {.in_flight_per_product = 1, .streamed = true, .workers = 8, .max_batch = RESERVE_MAX},
     .sessions = count_sessions,
     .cancel = cancel,
     .restock = restock,
