@@ -30,7 +30,7 @@ static void put_all(struct server *server)
 
     stock_shards_init(&shards, &settings, STREAMS);
     first = (cluster.product / STREAMS + 1) * STREAMS;
-    cluster.product = first + 2 * STREAMS;
+    cluster.product = first + STREAMS + STREAMS;
     for (int i = 0; i < 2 * STREAMS; i++)
         shop_put(server, first + i, STOCK, NULL);
 }
