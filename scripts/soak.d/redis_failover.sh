@@ -1,12 +1,12 @@
 # Part of failover.sh: its faults of Redis, of which PostgreSQL hears nothing. The locks of all strategies and redis-stock
-# are in one Redis with a replica and a Sentinel (redis-failover), and the locks in a Redis Cluster (slots, node), all of
-# them stack.sh's.
+# are in one Redis with a replica and a Sentinel (redis-failover), or in a Redis Cluster (slots, node), all of them
+# stack.sh's.
 #
 # redis-failover: the primary loses its replica and the Sentinel, while the servers still reach it, and somebody holds
 # redis-stock's rows. So the Sentinel promotes a replica that is behind, server 3 is started anew and sells there, and
 # only then the old primary dies. What it alone had is gone: locks that are held, and reservations that nobody could
 # write into PostgreSQL. What only a Sentinel and a replica say to it is forbidden there.
-# slots: the slot of every lock goes to the next primary and the next, all the time. node: a primary is killed, and its
+# slots: the slot of every lock, and of the stock, goes to the next primary and the next, all the time. node: a primary is killed, and its
 # replica takes over by itself.
 #
 # A strategy whose promise covers the fault (GET /strategies) may show nothing. redis-token has to: a lock is granted
@@ -125,12 +125,16 @@ lock_of() { # STRATEGY
   case $1 in redis-fenced) echo redis-token ;; redis-queue) echo redis-fair ;; *) echo "$1" ;; esac
 }
 
-# owner[SLOT] of all locks that the crowds take. A node says where a key is that is not its own: two of three say it all.
+# owner[SLOT] of all locks that the crowds take, and of the stock. A node says where a key is that is not its own: two of three say it all.
 read_owners() {
   local i product keys=() slot place name
   owner=()
   await "a cluster of three primaries" read_masters
   for i in "${!strategies[@]}"; do
+    if [ "${strategies[i]}" = redis-stock ]; then
+      keys+=('{seckill}:stock')
+      continue
+    fi
     for product in $(seq $((1000001 + 4 * i)) $((1000004 + 4 * i))); do
       keys+=("seckill:lock:$(lock_of "${strategies[i]}"):$product")
     done
@@ -244,8 +248,9 @@ run_redis_faults() {
   for fault in "${faults[@]}"; do
     strategies=() reds=()
     for strategy in "${all[@]}"; do
-      [ "$strategy" = redis-stock ] && { [ "$fault" != redis-failover ] || [ $replicas = 0 ]; } || strategies+=("$strategy")
+      [ "$strategy $fault" = 'redis-stock redis-failover' ] && [ $replicas = 0 ] || strategies+=("$strategy")
     done
+    [ "$fault" = redis-failover ] || unset SECKILL_STOCK_REDIS   # check knows no cluster
     case $fault in
       redis-failover) start_fleet "$sentinel" $replicas redis_failover ;;
       slots) start_fleet "$SECKILL_CLUSTER" 0 many_instances ;;
