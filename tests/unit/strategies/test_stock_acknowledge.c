@@ -62,6 +62,7 @@ TEST_WITH(the_longest_lines_have_room, NULL, NULL)
 {
     struct settings settings = {
         .listen = "127.0.0.1:0", .system_name = "acknowledge", .work_timeout_ms = 50};
+    struct stock_shards shards;
     struct error error;
     struct redis_server *server = redis_server_create("unix:///nowhere", "", &error);
     struct stock_stream *own = stock_stream_create(&settings, 1);
@@ -75,6 +76,8 @@ TEST_WITH(the_longest_lines_have_room, NULL, NULL)
     assert_non_null(own);
     struct stock_link link = {.settings = &settings, .redis = redis_create(server)};
     assert_non_null(link.redis);
+    stock_shards_init(&shards, &settings, 1);
+    stock_aim(&link, &shards.at[0]);
     memset(claim.order.key, 'k', ORDER_KEY_MAX);
     memset(claim.generation, '9', STOCK_GENERATION_MAX - 1);
     for (int i = 0; i < WRITE_MAX; i++)
