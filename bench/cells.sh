@@ -83,6 +83,7 @@ measure_cold() { # STRATEGY alone|beside: the one, in cell 1; to rate
 [ "$(id -u)" = 0 ] || die "quotas need root"
 install_packages "${build_packages[@]}" "${run_packages[@]}"
 build release seckill-server seckill-loadtest
+rm -rf "$out"
 mkdir -p "$out"
 exec 8>"$root/.stack/bench-cells/user"
 flock -n 8 || die "another $me is at work in this checkout"
