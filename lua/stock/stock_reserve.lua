@@ -8,8 +8,8 @@
 --       consumer whose the entry is from the start; two numbers between which the epochs of this database's sales are
 -- Answers {verdict}, or {0, epoch, stock left, codes, entry}: a digit an order, and the entry if there is one.
 -- Verdicts: 0 done, 1 not loaded, 2 another epoch, 3 too many wait, 4 this call was given up (stock_recall), 5 Redis
--- refuses a command, {5, its error}: nothing is reserved, 7 closed (stock_close). Codes: 1 reserved, 2 the key has an order, 3 limit reached,
--- 4 sold out, 5 not open.
+-- refuses a command, {5, its error}: nothing is reserved, 7 closed (stock_close). Codes: 1 reserved, 2 the key has an
+-- order, 3 limit reached, 4 sold out, 5 not open.
 -- A script is not rolled back, and a user who may not use some command is told so when the script comes to it. So the
 -- caller's record is written first ("number ?": it has begun), what changes before XADD is undone where something
 -- fails, and XADD is what sells: each command that follows it has been obeyed before, for the same key.

@@ -279,6 +279,11 @@ static void *janitor_main(void *argument)
     return NULL;
 }
 
+static int streams_of(const struct strategy *strategy, const struct settings *settings)
+{
+    return strategy->lane.streamed ? (int)settings->stock_streams : 1;
+}
+
 /* The strategy's rule, as the flags have changed it. */
 static struct lane_rule rule_of(const struct strategy *strategy, const struct settings *settings)
 {
@@ -288,8 +293,7 @@ static struct lane_rule rule_of(const struct strategy *strategy, const struct se
         rule.in_flight_per_product = (int)settings->in_flight_per_product;
     if (settings->max_batch < rule.max_batch)
         rule.max_batch = (int)settings->max_batch;
-    if (rule.streamed)
-        rule.workers *= (int)settings->stock_streams;
+    rule.workers *= streams_of(strategy, settings);
     return rule;
 }
 
@@ -334,8 +338,8 @@ static int consumers_sessions(const struct services *services)
     int sessions = 0;
 
     for (size_t i = 0; i < strategy_count(); i++)
-        if (strategy_at(i)->sessions && !strategy_unavailable_reason(strategy_at(i), services))
-            sessions += strategy_at(i)->sessions(services->settings);
+        if (!strategy_unavailable_reason(strategy_at(i), services))
+            sessions += strategy_at(i)->sessions * streams_of(strategy_at(i), services->settings);
     return sessions;
 }
 

@@ -64,7 +64,7 @@ struct lane_rule {
     int in_flight_per_product; /* batches worked on at a time for one product; 0: no bound */
     bool keyed; /* one in flight per product is part of the strategy, no flag may change it */
     bool all_products; /* one mailbox for all of them, as if they were one */
-    bool streamed;     /* so many workers for each of --stock-streams */
+    bool streamed;     /* so many workers, and sessions, for each of --stock-streams */
     int workers;       /* most threads (and PostgreSQL sessions) at once */
     int max_batch;     /* orders a worker takes together */
     int64_t hold_us;   /* how long a lock may be kept from batch to batch; 0: released after each */
@@ -107,8 +107,7 @@ struct strategy {
      * (sale/turns.h). A strategy that hears of it later may take orders out of the batch instead
      * and leave them in services->parking, from where they are completed (parking.h). */
     void (*sell)(struct session *session, struct batch *batch);
-    /* PostgreSQL sessions of its own consumers, at most; NULL: it has none. */
-    int (*sessions)(const struct settings *settings);
+    int sessions; /* PostgreSQL sessions of its own consumers, at most */
     /* NULL but for strategies with a state or consumers of their own. `start` is called once before
      * the first order and returns the instance that refuse_now, sell (session->instance), the
      * external state and stop get. NULL: the strategy cannot run here at all, and the start fails.

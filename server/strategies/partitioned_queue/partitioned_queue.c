@@ -70,12 +70,6 @@ static void *start(const struct services *services, struct error *error)
 
 #endif
 
-static int count_sessions(const struct settings *settings)
-{
-    (void)settings;
-    return PARTITION_CONSUMERS + 1;
-}
-
 const struct strategy strategy_partitioned_queue = {
     .name = "partitioned-queue",
     .summary = "Products spread over RabbitMQ queues; one consumer a queue decides, in order.",
@@ -86,7 +80,7 @@ const struct strategy strategy_partitioned_queue = {
     .asynchronous = true,
     .mixes = true,
     .lane = {.in_flight_per_product = 1, .keyed = true, .workers = 4, .max_batch = PARTITION_BATCH},
-    .sessions = count_sessions,
+    .sessions = PARTITION_CONSUMERS + 1,
 #ifdef SECKILL_RABBITMQ
     .sell = partitioned_queue_sell,
     .start = start,

@@ -99,12 +99,6 @@ static void stop(void *instance)
     stock_stop(instance);
 }
 
-/* Its writers'. */
-static int count_sessions(const struct settings *settings)
-{
-    return (int)settings->stock_streams;
-}
-
 const struct strategy strategy_redis_stock = {
     .name = "redis-stock",
     .usual = true,
@@ -117,7 +111,7 @@ const struct strategy strategy_redis_stock = {
     .asynchronous = true,
     .mixes = true,
     .lane = {.in_flight_per_product = 1, .streamed = true, .workers = 8, .max_batch = RESERVE_MAX},
-    .sessions = count_sessions,
+    .sessions = 1,
     .cancel = cancel,
     .restock = restock,
     .sell = redis_stock_sell,
