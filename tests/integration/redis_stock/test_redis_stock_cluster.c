@@ -219,6 +219,28 @@ TEST(an_instance_starts_while_a_node_hangs)
     cluster_stop_all();
 }
 
+/* Whether the streams are open the leases' node alone knows. */
+TEST(nothing_sells_before_the_streams_are_agreed_upon)
+{
+    struct server *a = start(NULL);
+
+    put_all(a);
+    int victim = owner_of_leases(), elsewhere = 0;
+    while (owner_of(elsewhere) == victim)
+        elsewhere++;
+    struct buy buy = buy_of(elsewhere, 1);
+    assert_int_not_equal(victim, cluster_seed());
+    cluster_be_patient(60000);
+    cluster_signal(victim, SIGSTOP);
+    struct server *b = start(IDLE);
+    shop_expect_buy_soon(a, &buy, 201);
+    buy.user++;
+    shop_expect_buy(b, &buy, 503, "backend_unavailable", NULL);
+    stack_restore(NULL);
+    shop_expect_buy_soon(b, &buy, 201);
+    cluster_stop_all();
+}
+
 TEST_EACH(cluster_restore, cluster_teardown)
 
 int main(void)
