@@ -60,8 +60,7 @@ load() { # STRATEGY CELL PRODUCTS FIRST CONNECTIONS NAME: to loads
 end_loads() { # STRATEGY NAME: to rate, of those of that name together
   local pid
   for pid in "${loads[@]}"; do wait "$pid" || die "$1: $(tail -qn 3 "$out/$1-"*.said)"; done
-  rate=$(awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) if ($i == "committed_per_s") at = i; next }
-    at && $5 == "speed" { sum += $at } END { printf "%.0f", sum }' "$out/$1-$2-"?.csv)
+  add_committed "$out/$1-$2-"?.csv
 }
 
 measure() { # STRATEGY CELLS: to rate
@@ -106,10 +105,8 @@ done
 missed=0
 
 row() { # STRATEGY WHAT KEY ONE: to median
-  local sorted
-  mapfile -t sorted < <(printf '%s' "${rates[$3]}" | sort -n)
-  median=${sorted[rounds / 2]}
-  printf '%-14s %-19s %12d %-13s %6s\n' "$1" "$2" "$median" "${sorted[0]}-${sorted[-1]}" \
+  sort_rates "${rates[$3]}"
+  printf '%-14s %-19s %12d %-13s %6s\n' "$1" "$2" "$median" "$range" \
     "$(awk "BEGIN { printf \"%.2f\", $median / ${4:-$median} }")"
 }
 

@@ -37,8 +37,7 @@ measure() { # STREAMS: to rate; the server takes the stock over from the one bef
     --format csv --out "$folder" >"$folder.csv" 2>"$folder.said" || die "$1 streams: $(tail -n 3 "$folder.said")"
   { kill "$server" && wait "$server"; } || true
   server=''
-  rate=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "committed_per_s") at = i; next }
-    at && $5 == "speed" { sum += $at } END { printf "%.0f", sum }' "$folder.csv")
+  add_committed "$folder.csv"
 }
 
 [ "$(id -u)" = 0 ] || die "quotas need root"
@@ -67,8 +66,8 @@ for ((round = 1; round <= rounds; round++)); do
 done
 printf '%7s %12s %-13s\n' streams committed/s least-most
 for streams in 1 3; do
-  mapfile -t sorted < <(printf '%s' "${rates[$streams]}" | sort -n)
-  medians[streams]=${sorted[rounds / 2]}
-  printf '%7d %12d %-13s\n' $streams "${medians[streams]}" "${sorted[0]}-${sorted[-1]}"
+  sort_rates "${rates[$streams]}"
+  medians[streams]=$median
+  printf '%7d %12d %-13s\n' $streams "$median" "$range"
 done
 [ $((medians[3] * 10)) -ge $((medians[1] * 27)) ]

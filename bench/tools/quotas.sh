@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Processes that have a part of the machine by cgroups' quotas, for scripts that measure shapes. As root.
+# Processes that have a part of the machine by cgroups' quotas, for scripts that measure shapes, and what these make of
+# their figures. As root.
 groups=()
 
 make_group() { # NAME MICROSECONDS [OF_MICROSECONDS]: to group
@@ -17,3 +18,15 @@ make_group() { # NAME MICROSECONDS [OF_MICROSECONDS]: to group
 }
 
 remove_groups() { [ ${#groups[@]} = 0 ] || rmdir "${groups[@]}" || true; }
+
+# shellcheck disable=SC2034  # the scripts'
+add_committed() { # CSV...: to rate, what `run` measured together
+  rate=$(awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) if ($i == "committed_per_s") at = i; next }
+    at && $5 == "speed" { sum += $at } END { printf "%.0f", sum }' "$@")
+}
+
+sort_rates() { # LINES: to median and range
+  local sorted
+  mapfile -t sorted < <(printf '%s' "$1" | sort -n)
+  median=${sorted[${#sorted[@]} / 2]} range=${sorted[0]}-${sorted[-1]}
+}
