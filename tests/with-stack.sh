@@ -19,7 +19,7 @@ export SECKILL_TEST_STOCK_REDIS=$SECKILL_STOCK_REDIS SECKILL_TEST_STACK=$1 SECKI
 # The server reads the others too; a test says itself what its server gets.
 unset SECKILL_DATABASE SECKILL_REDIS SECKILL_STOCK_REDIS SECKILL_AMQP SECKILL_REDLOCK SECKILL_MEMCACHED SECKILL_ZOOKEEPER SECKILL_CLUSTER
 # Of another program's database: what a server that was killed has not given back.
-redis-cli -s "${SECKILL_TEST_STOCK_REDIS#unix://}" del '{seckill}:stock:leases' >/dev/null
-[ -z "${SECKILL_TEST_CLUSTER:-}" ] || redis-cli -c -u "$SECKILL_TEST_CLUSTER" del '{seckill}:stock:leases' >/dev/null
+timeout 20 redis-cli -s "${SECKILL_TEST_STOCK_REDIS#unix://}" del '{seckill}:stock:leases' >/dev/null
+[ -z "${SECKILL_TEST_CLUSTER:-}" ] || timeout 20 redis-cli -c -u "$SECKILL_TEST_CLUSTER" del '{seckill}:stock:leases' >/dev/null
 shift
 exec "$@"

@@ -2,6 +2,7 @@
 
 #include "lib/redis/redis_cluster.h"
 
+#include "lib/redis/redis_probe.h"
 #include "lib/stack.h"
 
 #include <hiredis/hiredis.h>
@@ -13,10 +14,9 @@ enum { NODES = 6, KEYS_A_TIME = 100, ID_SIZE = 64 };
 /* The reply, which is no error. */
 static redisReply *ask(int port, const char *format, va_list values)
 {
-    redisContext *context = redisConnect("127.0.0.1", port);
+    redisContext *context = redis_probe_dial(t_text("redis://127.0.0.1:%d", port));
+    redisReply *reply = redisvCommand(context, format, values);
 
-    assert_non_null(context);
-    redisReply *reply = context->err ? NULL : redisvCommand(context, format, values);
     if (!reply) {
         fail_msg("%d: %s: %s", port, format, context->errstr);
         abort(); /* fail_msg has left already, which no analyzer knows */
@@ -56,6 +56,22 @@ const char *cluster_tell(int port, const char *format, ...)
     return text;
 }
 
+/* A frozen one lets itself be connected to. */
+static bool lives(int port)
+{
+    static const struct timeval patience = {2, 0};
+    redisContext *context = redisConnectWithTimeout("127.0.0.1", port, patience);
+
+    assert_non_null(context);
+    redisReply *pong = NULL;
+    if (!context->err && redisSetTimeout(context, patience) == REDIS_OK)
+        pong = redisCommand(context, "PING");
+    bool answers = pong != NULL;
+    freeReplyObject(pong);
+    redisFree(context);
+    return answers;
+}
+
 /* Of any node that lives. */
 static int any_port(void)
 {
@@ -66,10 +82,7 @@ static int any_port(void)
         for (int k = 0; k < i; k++)
             assert_int_equal(fscanf(from, "%*s %d %*d", &port), 1);
         fclose(from);
-        redisContext *context = redisConnect("127.0.0.1", port);
-        bool lives = context && !context->err;
-        redisFree(context);
-        if (lives)
+        if (lives(port))
             return port;
     }
     fail_msg("no node of the cluster lives");
@@ -217,7 +230,7 @@ int cluster_restore(void **state)
         cluster_tell(cluster_seed(), "CLUSTER FAILOVER");
     T_UNTIL(strstr(cluster_tell(cluster_seed(), "INFO replication"), "role:master"));
     cluster_settle();
-    cluster_be_patient(2000);
+    cluster_be_patient(CLUSTER_NODE_TIMEOUT_MS);
     return 0;
 }
 

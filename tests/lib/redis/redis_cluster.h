@@ -30,7 +30,8 @@ void cluster_end_move(int slot, int from, int to);
 /* The whole of it. */
 void cluster_move(int slot);
 
-/* How long a primary may be silent before its replica takes over. */
+/* How long a primary may be silent before its replica takes over; the stack's time for it. */
+enum { CLUSTER_NODE_TIMEOUT_MS = 2000 };
 void cluster_be_patient(int ms);
 /* As a test's setup: whatever another one has left, all nodes run, and the one that --redis names
  * is a primary. */

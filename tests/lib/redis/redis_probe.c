@@ -23,6 +23,8 @@ redisContext *redis_probe_dial(const char *url)
         is_unix ? redisConnectUnix(url + strlen("unix://")) : redisConnect(host, port);
     if (!context || context->err)
         fail_msg("Redis is not there: %s", context ? context->errstr : "no memory");
+    int64_t us = t_patience_us();
+    redisSetTimeout(context, (struct timeval){us / 1000000, us % 1000000}); /* one may be frozen */
     return context;
 }
 
