@@ -6,11 +6,11 @@
 # redis-stock's rows. So the Sentinel promotes a replica that is behind, server 3 is started anew and sells there, and
 # only then the old primary dies. What it alone had is gone: locks that are held, and reservations that nobody could
 # write into PostgreSQL. What only a Sentinel and a replica say to it is forbidden there.
-# slots: the slot of every lock, and of the stock, goes to the next primary and the next, all the time. node: a primary is killed, and its
-# replica takes over by itself.
+# slots: the slot of every lock, and of the stock, goes to the next primary and the next, all the time. node: a primary
+# loses its replica in the same way and is killed, and the replica takes over by itself.
 #
 # A strategy whose promise covers the fault (GET /strategies) may show nothing. redis-token has to: a lock is granted
-# twice. And, in a control, redis-stock without --stock-redis-replicas.
+# twice. And, in a control of each failover, redis-stock without --stock-redis-replicas.
 # shellcheck shell=bash disable=SC2034,SC2154  # failover.sh's
 
 strategies=(redis-setnx redis-getset redis-expiry redis-uuid redis-token redis-reentrant redis-watchdog redis-fenced wllock
@@ -31,9 +31,11 @@ await() { # WHAT COMMAND...
 
 # --- a Redis, its replica and a Sentinel ---
 
+write_down() { tell "$1" config set appendonly yes appendfsync always hz 10 repl-diskless-sync-delay 0 >/dev/null; } # SERVER
+
 # It takes a port that was free, and has it again after a restart.
 join() { # SERVER [PRIMARY]
-  tell "$1" config set appendonly yes appendfsync always hz 10 repl-diskless-sync-delay 0 >/dev/null
+  write_down "$1"
   if [ -n "${port[$1]:-}" ]; then
     await "the port of $1" tell "$1" config set port "${port[$1]}"
   else
@@ -59,12 +61,16 @@ watch_pair() {
   await "the Sentinel's replica" is_like '*flags*slave*' tell sentinel sentinel replicas seckill
 }
 
+lose_replicas() { # SERVER WORDS: of ACL
+  tell "$1" acl setuser default -replconf -psync -sync "${@:2}" >/dev/null
+  tell "$1" client kill type replica >/dev/null
+}
+
 lose_primary() {
   local old=$primary new=stock
   [ $old = replica ] || new=replica
   hold_rows
-  tell $old acl setuser default -ping -replconf -psync -sync >/dev/null
-  tell $old client kill type replica >/dev/null
+  lose_replicas $old -ping
   await "a promotion" leads $new
   await "the Sentinel's word" is_named $new
   stop_server 2
@@ -179,15 +185,23 @@ move_slots() {
   [ $before -ge ${#owner[@]} ] || fail "the moves have met hardly anybody"
 }
 
-kill_master() { # NUMBER: one of those that have something
+kill_master() { # NUMBER: one of those that have something, the stock's own every other time
   local old owners
   read_owners
   mapfile -t owners < <(printf '%s\n' "${owner[@]}" | sort)
   old=${owners[$1 % ${#owners[@]}]}
+  if (($1 % 2)); then old=${owner[$(tell cluster1 cluster keyslot '{seckill}:stock')]:-$old}; fi
+  hold_rows
+  lose_replicas "$old"
+  sleep 0.$((RANDOM % 10))
   "$stack" --dir "$stack_dir" signal "$old" KILL 8>&-
   await "another primary" read_masters
+  let_rows_go
   say "$old was killed, which had $(printf '%s\n' "${owners[@]}" | grep -cx "$old") of ${#owners[@]} slots that are used"
+  count_accepted
   "$stack" --dir "$stack_dir" start "$old" 8>&-
+  write_down "$old"
+  await "$old as a replica" follows "$old"
 }
 
 # --- the runs ---
@@ -202,12 +216,17 @@ break_redis() { # FAULT NUMBER
   rest_until $((begun_us + bound_ms * 1000 + 1000000))
 }
 
-start_fleet() { # URL REPLICAS PROMISE: which in GET /strategies covers the fault
-  local i
-  server_options=(--lock-ttl-ms 2000 --work-timeout-ms 1500 --redis "$1" --stock-redis "$1" --stock-redis-replicas "$2")
+start_fleet() { # FAULT REPLICAS
+  local i url=$SECKILL_CLUSTER promise=redis_failover   # which in GET /strategies covers the fault
+  unset SECKILL_STOCK_REDIS   # check knows no cluster
+  case $1 in
+    redis-failover) url=$sentinel && export SECKILL_STOCK_REDIS=unix://$sockets/$primary.sock ;;
+    slots) promise=many_instances ;;
+  esac
+  server_options=(--lock-ttl-ms 2000 --work-timeout-ms 1500 --redis "$url" --stock-redis "$url" --stock-redis-replicas "$2")
   urls=('' '' '')
   for i in 0 1 2; do start_server $i; done
-  promised=" $(curl -fsS --noproxy '*' "${urls[0]}/strategies" | grep -oE "\"name\": \"[^\"]*|\"$3\": true" |
+  promised=" $(curl -fsS --noproxy '*' "${urls[0]}/strategies" | grep -oE "\"name\": \"[^\"]*|\"$promise\": true" |
     awk -F '"' '/"name"/ { name = $4; next } { printf "%s ", name }') "
 }
 
@@ -231,8 +250,25 @@ judge_fault() { # FAULT
   : >"$out/first_sales"
 }
 
+control() { # FAULT
+  local number strategy
+  strategies=(redis-stock) red=()
+  [ "$1" = node ] || strategies+=(redis-token)   # a lease is over before a node has been replaced
+  say "and the control, $1: ${strategies[*]}, without --stock-redis-replicas"
+  start_fleet "$1" 0
+  for number in $(seq $((runs + 1)) $((runs + 5))); do   # a failover may find no lock held
+    delete_stuck
+    run "$1" "$number"
+    [ ${#red[@]} -lt ${#strategies[@]} ] || break
+  done
+  stop_fleet
+  for strategy in "${strategies[@]}"; do
+    [ -n "${red[$strategy]:-}" ] || die "the control has lost nothing of $strategy: $1 has hit nobody"
+  done
+}
+
 run_redis_faults() {
-  local fault number strategy all=("${strategies[@]}") replicas=0 sentinel
+  local fault number strategy name all=("${strategies[@]}") replicas=0 sentinel controls=()
   prepare --with replica,sentinel,cluster
   sockets=${SECKILL_STOCK_REDIS#unix://}
   sockets=${sockets%/*}
@@ -244,17 +280,13 @@ run_redis_faults() {
   else
     say "redis-stock's 202s survive a failover from Redis 7.2 on: here it is the control alone"
   fi
+  for name in $(cut -d ' ' -f 1 "$stack_dir/cluster.access"); do write_down "$name"; done
   for fault in "${faults[@]}"; do
     strategies=() reds=()
     for strategy in "${all[@]}"; do
-      [ "$strategy $fault" = 'redis-stock redis-failover' ] && [ $replicas = 0 ] || strategies+=("$strategy")
+      [ "$strategy" = redis-stock ] && [ "$fault" != slots ] && [ $replicas = 0 ] || strategies+=("$strategy")
     done
-    [ "$fault" = redis-failover ] || unset SECKILL_STOCK_REDIS   # check knows no cluster
-    case $fault in
-      redis-failover) start_fleet "$sentinel" $replicas redis_failover ;;
-      slots) start_fleet "$SECKILL_CLUSTER" 0 many_instances ;;
-      node) start_fleet "$SECKILL_CLUSTER" 0 redis_failover ;;
-    esac
+    start_fleet "$fault" $replicas
     for number in $(seq "$runs"); do
       red=()
       delete_stuck
@@ -263,19 +295,9 @@ run_redis_faults() {
     done
     stop_fleet
     judge_fault "$fault"
+    [ "$fault" = slots ] || controls+=("$fault")
   done
-  say "and the control: redis-token, and redis-stock without --stock-redis-replicas"
-  strategies=(redis-token redis-stock) red=()
-  start_fleet "$sentinel" 0 redis_failover
-  for number in $(seq $((runs + 1)) $((runs + 5))); do   # a failover may find no lock held
-    delete_stuck
-    run redis-failover "$number"
-    if [ -n "${red[redis-token]:-}" ] && [ -n "${red[redis-stock]:-}" ]; then break; fi
-  done
-  stop_fleet
-  for strategy in "${strategies[@]}"; do
-    [ -n "${red[$strategy]:-}" ] || die "the control has lost nothing of $strategy: the failover has hit nobody"
-  done
+  for fault in "${controls[@]:-redis-failover}"; do control "$fault"; done
   say "seed $seed, $runs runs of ${faults[*]}: $((failures + violations)) failures, and the control was red, as it must be"
   [ $((failures + violations)) = 0 ]
 }
