@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What cells add: committed orders a second of 1, 2 and 3 of them, which share 300 products and 96 buyers, each cell with a
+# What cells add: committed orders a second of 1, 2 and 3 of them, which share 300 products, each cell with 96 buyers, a
 # fifth of a core for PostgreSQL and 0.15 for its server, by cgroups' quotas. The loads have what is left of the machine,
 # so that these figures show the shape, and not the size. And what 299 products sell while as many buyers want one hot
 # product, in another cell. Three rounds in turn: medians, the least and the most. As root.
@@ -66,7 +66,7 @@ end_loads() { # STRATEGY NAME: to rate, of those of that name together
 measure() { # STRATEGY CELLS: to rate
   local i loads=()
   for ((i = 1; i <= $2; i++)); do
-    load "$1" $i $((products / $2)) $((1000001 + (i - 1) * products / $2)) $((connections / $2)) "$2"
+    load "$1" $i $((products / $2)) $((1000001 + (i - 1) * products / $2)) $connections "$2"
   done
   end_loads "$1" "$2"
 }
@@ -74,8 +74,8 @@ measure() { # STRATEGY CELLS: to rate
 # All products but one, in cell 2.
 measure_cold() { # STRATEGY alone|beside: the one, in cell 1; to rate
   local loads=()
-  [ "$2" = alone ] || load "$1" 1 1 1000001 $((connections / 2)) hot
-  load "$1" 2 $((products - 1)) 1000002 $((connections / 2)) cold
+  [ "$2" = alone ] || load "$1" 1 1 1000001 $connections hot
+  load "$1" 2 $((products - 1)) 1000002 $connections cold
   end_loads "$1" cold
 }
 

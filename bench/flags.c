@@ -1,7 +1,7 @@
 /* See flags.h. */
 #include "bench/flags.h"
 
-enum { ALWAYS = 1 }; /* the one command */
+enum { ALWAYS = COMMAND_SWEEP }; /* the one command: it takes the backends that a sweep does */
 
 #define AT(member) offsetof(struct bench_options, member)
 

@@ -26,8 +26,8 @@ static const struct option_row backends[] = {
                "the same seed buys with the same user ids in the same order of products"),
     OPTION_ROW("first-product", LOADS, OPTION_COUNT, AT(first_product), "1000001", 1000000, 8000000,
                false, "ID", "products ID, ID+1, … are sold, and reset"),
-    OPTION_ROW("database", (LOADS & ~RECORD) | ZOO, OPTION_SECRET, AT(database), "", 0, 0, true,
-               "CONNINFO", "PostgreSQL, as libpq takes it (the PG* variables)"),
+    OPTION_ROW("database", (LOADS & ~(RUN | RECORD)) | ZOO, OPTION_SECRET, AT(database), "", 0, 0,
+               true, "CONNINFO", "PostgreSQL, as libpq takes it (the PG* variables)"),
     OPTION_ROW("schema", ANY, OPTION_TEXT, AT(schema), "seckill", 0, 0, true, "NAME",
                "schema that the servers' tables are in; given to the started servers"),
     OPTION_ROW("redis", LOADS, OPTION_SECRET, AT(redis), "", 0, 0, true, "URL",
@@ -71,8 +71,8 @@ bool options_use_wrk(const struct options *options)
 
 void options_begin(struct options *out)
 {
-    *out =
-        (struct options){.body = "", .work_ms = -1, .wait_ms = -1, .server_binary = "", .keys = ""};
+    *out = (struct options){
+        .body = "", .work_ms = -1, .wait_ms = -1, .server_binary = "", .keys = "", .balancer = ""};
 }
 
 /* Without a flag. The first is enough for wrk to keep any server busy; with the second a server
@@ -96,7 +96,12 @@ static bool check_servers(const struct options *options, struct error *error)
     for (size_t i = 0; i < servers->count; i++)
         if (strncmp(servers->items[i], "http://", 7) != 0)
             return error_fail(error, "--server takes http:// URLs, not '%s'", servers->items[i]);
-    return true;
+    if (!*options->balancer)
+        return true;
+    if (servers->count == 0)
+        return error_fail(error, "--balancer needs --server: all that it sends orders to");
+    return strncmp(options->balancer, "http://", 7) == 0 ||
+           error_fail(error, "--balancer takes an http:// URL, not '%s'", options->balancer);
 }
 
 bool options_finish(struct options *options, struct error *error)

@@ -75,7 +75,7 @@ struct options {
     int64_t seed;
     int64_t first_product;
     const char *database;
-    struct option_texts databases; /* of audit, check and record: the cells' */
+    struct option_texts databases; /* of run, audit, check and record: the cells' */
     const char *schema;            /* of the servers' tables, not quoted */
     const char *redis;
     const char *stock_redis; /* "": the same */
@@ -86,6 +86,7 @@ struct options {
     const char *admin_token;
     const char *out; /* "": a new folder under results/ */
     struct option_list servers;
+    const char *balancer;      /* "": none; else orders go to these servers through it */
     const char *server_binary; /* "": found beside the harness */
     bool reset;
     struct option_list words; /* behind the command's name */

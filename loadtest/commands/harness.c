@@ -98,7 +98,10 @@ bool harness_init(struct harness *harness, const struct options *options, struct
     if (options->servers.count == 0 &&
         !instance_find_binary(options, harness->binary, sizeof harness->binary, error))
         return false;
-    harness->witness = witness_create(options->database, options->schema, error);
+    harness->witness = options->databases.count > 1
+                           ? witness_create_cells(options->databases.items,
+                                                  options->databases.count, options->schema, error)
+                           : witness_create(options->database, options->schema, error);
     if (!harness->witness || !machine_look(&harness->machine, harness->witness, error) ||
         !files_make_folder(options->out, harness->folder, sizeof harness->folder,
                            &harness->made_folder, error))
@@ -136,6 +139,7 @@ bool harness_open_fleet(struct harness *harness, int count, struct error *error)
         return false;
     fleet->instances = ours ? harness->instances : NULL;
     fleet->count = (size_t)count;
+    fleet->balancer = *options->balancer ? options->balancer : NULL;
     for (size_t i = 0; i < fleet->count; i++)
         fleet->urls[i] = ours ? harness->instances[i].url : options->servers.items[i];
     for (size_t i = 0; i < fleet->count; i++) {

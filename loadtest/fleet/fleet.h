@@ -11,6 +11,7 @@ enum { FLEET_REDIS_MAX = 12, FLEET_REDIS_URL = 512 };
 struct fleet {
     const char *urls[OPTIONS_MAX_INSTANCES]; /* borrowed */
     size_t count;
+    const char *balancer;       /* borrowed; NULL: none */
     struct instance *instances; /* borrowed; NULL: not ours */
     struct api *api;            /* borrowed */
     struct witness *witness;    /* borrowed */
@@ -20,5 +21,16 @@ struct fleet {
     void (*progress)(void *context, const char *text); /* NULL: nobody watches */
     void *progress_context;
 };
+
+/* Where orders and calls about a product go: to the servers, or to the balancer alone. */
+static inline const char *const *fleet_targets(const struct fleet *fleet)
+{
+    return fleet->balancer ? &fleet->balancer : fleet->urls;
+}
+
+static inline size_t fleet_targets_count(const struct fleet *fleet)
+{
+    return fleet->balancer ? 1 : fleet->count;
+}
 
 #endif

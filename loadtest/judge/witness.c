@@ -12,6 +12,7 @@ struct witness {
     struct connect_place place;
     PGresult *sales; /* owned: ids and epochs as they were remembered; NULL: none */
     int64_t first, last;
+    struct witness *next; /* owned: of the next cell; NULL: there is none */
 };
 
 /* What an order may be told after it was accepted. Whatever else has failed was taken back. */
@@ -143,13 +144,32 @@ struct witness *witness_create(const char *conninfo, const char *schema, struct 
     return NULL;
 }
 
+struct witness *witness_create_cells(const char *const *conninfos, size_t count, const char *schema,
+                                     struct error *error)
+{
+    struct witness *first = NULL;
+    for (size_t i = count; i-- > 0;) {
+        struct witness *cell = witness_create(conninfos[i], schema, error);
+        if (!cell) {
+            error_prefix(error, "cell %zu", i + 1);
+            witness_destroy(first);
+            return NULL;
+        }
+        cell->next = first;
+        first = cell;
+    }
+    return first;
+}
+
 void witness_destroy(struct witness *witness)
 {
-    if (!witness)
-        return;
-    PQclear(witness->sales);
-    PQfinish(witness->connection);
-    free(witness);
+    while (witness) {
+        struct witness *next = witness->next;
+        PQclear(witness->sales);
+        PQfinish(witness->connection);
+        free(witness);
+        witness = next;
+    }
 }
 
 /* NULL with the error unless the statement gave rows. */
@@ -181,6 +201,8 @@ bool witness_audit(struct witness *witness, int64_t first, int64_t last,
                    void (*each)(void *context, const struct witness_product *product),
                    void *context, struct error *error)
 {
+    if (!witness)
+        return true;
     PGresult *rows = query_range(witness, audit_sql, first, last, error);
     if (!rows)
         return false;
@@ -208,7 +230,7 @@ bool witness_audit(struct witness *witness, int64_t first, int64_t last,
         each(context, &product);
     }
     PQclear(rows);
-    return true;
+    return witness_audit(witness->next, first, last, each, context, error);
 }
 
 static void add(void *context, const struct witness_product *product)
@@ -223,15 +245,19 @@ bool witness_sum(struct witness *witness, int64_t first, int64_t last, struct bo
     return witness_audit(witness, first, last, add, sum, error);
 }
 
-/* What a statement gives of these products, in its first row: so many numbers. */
+/* What a statement gives of these products, in its first row: so many numbers; the cells' sums. */
 static bool query_numbers(struct witness *witness, const char *sql, int64_t first, int64_t last,
                           int64_t *out, int count, struct error *error)
 {
-    PGresult *rows = query_range(witness, sql, first, last, error);
-    for (int i = 0; rows && i < count; i++)
-        out[i] = number(rows, 0, i);
-    PQclear(rows);
-    return rows != NULL;
+    bool asked = true;
+    for (; asked && witness; witness = witness->next) {
+        PGresult *rows = query_range(witness, sql, first, last, error);
+        for (int i = 0; rows && i < count; i++)
+            out[i] += number(rows, 0, i);
+        PQclear(rows);
+        asked = rows != NULL;
+    }
+    return asked;
 }
 
 bool witness_look(struct witness *witness, int64_t first, int64_t last, struct witness_state *state,
@@ -258,18 +284,23 @@ static bool fail_again(int64_t product, struct error *error)
 bool witness_remember(struct witness *witness, int64_t first, int64_t last, int64_t epoch,
                       struct error *error)
 {
+    if (!witness)
+        return true;
     PQclear(witness->sales);
     witness->first = first;
     witness->last = last;
     witness->sales = list_sales(witness, error);
-    int rows = witness->sales ? PQntuples(witness->sales) : 0;
-    if (rows > 0 && epoch && number(witness->sales, rows - 1, 1) != epoch)
+    int end = witness->sales ? PQntuples(witness->sales) - 1 : -1;
+    if (end >= 0 && epoch && number(witness->sales, end, 0) == last &&
+        number(witness->sales, end, 1) != epoch)
         return fail_again(last, error);
-    return witness->sales != NULL;
+    return witness->sales && witness_remember(witness->next, first, last, epoch, error);
 }
 
 bool witness_same_sales(struct witness *witness, struct error *error)
 {
+    if (!witness)
+        return true;
     PGresult *now = witness->sales ? list_sales(witness, error) : NULL;
     bool good = now || !witness->sales;
     for (int i = 0; good && now && i < PQntuples(witness->sales); i++) {
@@ -278,7 +309,7 @@ bool witness_same_sales(struct witness *witness, struct error *error)
             good = fail_again(number(witness->sales, i, 0), error);
     }
     PQclear(now);
-    return good;
+    return good && witness_same_sales(witness->next, error);
 }
 
 bool witness_hold(struct witness *witness, int64_t first, int64_t last,
@@ -299,6 +330,8 @@ bool witness_keyed(struct witness *witness, const struct witness_sample *sample,
     snprintf(to, sizeof to, "%lld", (long long)sample->last);
     snprintf(most, sizeof most, "%lld", (long long)sample->most);
     const char *values[] = {from, to, most};
+    if (!witness)
+        return true;
     PGresult *rows = query(witness, keyed_sql, 3, values, error);
     bool good = rows != NULL;
     for (int i = 0; good && i < PQntuples(rows); i++) {
@@ -310,12 +343,13 @@ bool witness_keyed(struct witness *witness, const struct witness_sample *sample,
         good = each(context, &order);
     }
     PQclear(rows);
-    return good;
+    return good && witness_keyed(witness->next, sample, each, context, error);
 }
 
 bool witness_count_keyless(struct witness *witness, int64_t first, int64_t last, int64_t *count,
                            struct error *error)
 {
+    *count = 0;
     return query_numbers(witness, keyless_sql, first, last, count, 1, error);
 }
 
@@ -330,6 +364,8 @@ bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch, str
     if (found)
         *epoch = number(rows, 0, 0);
     PQclear(rows);
+    if (!found && witness->next)
+        return witness_epoch(witness->next, product, epoch, error);
     return found ||
            error_fail(error,
                       "the witness's database (--database) has no product %lld in the schema "

@@ -17,12 +17,17 @@ struct witness;
 /* `conninfo` "": libpq's PG* variables; `schema`: of the servers' tables, as --schema takes it.
  * NULL with the error when the database is out of reach. */
 struct witness *witness_create(const char *conninfo, const char *schema, struct error *error);
+/* The databases of a shop's cells, each of which has products of its own: sums are over all of
+ * them, in the order of the cells, and what is asked of a database itself is asked of the first. */
+struct witness *witness_create_cells(const char *const *conninfos, size_t count, const char *schema,
+                                     struct error *error);
 void witness_destroy(struct witness *witness);
 
 /* Where the tables are, as an identifier. */
 const char *witness_schema(const struct witness *witness);
 
-/* Calls `each` for every product from `first` to `last`, in id order, all from one snapshot. */
+/* Calls `each` for every product from `first` to `last`, in id order, all from one snapshot; cell
+ * after cell. */
 struct witness_product {
     int64_t id, epoch;
     int64_t limit;      /* units that a user may have; 0: any number */
@@ -54,7 +59,8 @@ bool witness_remember(struct witness *witness, int64_t first, int64_t last, int6
                       struct error *error);
 bool witness_same_sales(struct witness *witness, struct error *error);
 
-/* The buyers' units of the products from `first` to `last` together, by the confirmed orders. */
+/* The buyers' units of the products from `first` to `last` together, by the confirmed orders; of
+ * one database alone. */
 struct witness_holdings {
     int64_t orders, buyers;
     int64_t most; /* units of the one who has the most */

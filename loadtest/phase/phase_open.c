@@ -32,7 +32,7 @@ static bool announce(const struct fleet *fleet, const struct phase_plan *plan, i
     char opens_at[64];
     int64_t epoch = 0;
     return witness_time(fleet->witness, after_us, opens_at, sizeof opens_at, error) &&
-           api_put_products(fleet->api, fleet->urls[0],
+           api_put_products(fleet->api, fleet_targets(fleet)[0],
                             &(struct api_sale){.first = plan->first_product,
                                                .count = 1,
                                                .stock = plan->stock,

@@ -9,9 +9,9 @@
 
 #include "loadtest/phase/phase.h"
 
-/* `deltas`: what each instance counted during the phase. Fills result->counts. */
-bool reconcile_counts(const struct scrape *deltas, size_t count, struct phase_result *result,
-                      struct error *error);
+/* `deltas`: what each instance of the fleet counted during the phase. Fills result->counts. */
+bool reconcile_counts(const struct scrape *deltas, const struct fleet *fleet,
+                      struct phase_result *result, struct error *error);
 
 /* Audits with the witness and with the server. Fills result->audit. */
 bool reconcile_audits(const struct fleet *fleet, struct phase_result *result, struct error *error);

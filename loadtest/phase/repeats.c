@@ -38,7 +38,7 @@ static bool ask_again(void *context, const struct witness_order *order)
 {
     struct asking *asking = context;
     const struct fleet *fleet = asking->fleet;
-    const char *server = fleet->urls[asking->asked++ % fleet->count];
+    const char *server = fleet_targets(fleet)[asking->asked++ % fleet_targets_count(fleet)];
     const char *headers = asking->plan->headers;
     char body[REQUEST_BODY_SIZE], lines[LINES_BYTES];
     struct api_answer answer;

@@ -102,16 +102,17 @@ static bool same_sale(const struct fleet *fleet, const struct phase_plan *plan, 
     int64_t witnessed = 0;
     if (!witness_epoch(fleet->witness, plan->first_product, &witnessed, error))
         return false;
-    for (size_t i = 0; i < fleet->count; i++) {
+    for (size_t i = 0; i < fleet_targets_count(fleet); i++) {
+        const char *server = fleet_targets(fleet)[i];
         int64_t epoch = 0;
-        if (!api_epoch(fleet->api, fleet->urls[i], plan->first_product, &epoch, error))
+        if (!api_epoch(fleet->api, server, plan->first_product, &epoch, error))
             return false;
         if (epoch != witnessed)
             return error_fail(error,
                               "%s is in epoch %" PRId64 " of product %" PRId64
                               ", the witness in %" PRId64
                               ": not the same database (--database), or somebody else reset it",
-                              fleet->urls[i], epoch, plan->first_product, witnessed);
+                              server, epoch, plan->first_product, witnessed);
     }
     return true;
 }
@@ -254,8 +255,8 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan,
                               .sold = -1};
     int64_t number = plan->seed % 100 + result->runs;
     struct load load = {
-        .targets = fleet->urls,
-        .targets_count = fleet->count,
+        .targets = fleet_targets(fleet),
+        .targets_count = fleet_targets_count(fleet),
         .path = path,
         .token = plan->scenario == SCENARIO_COUNTER ? fleet->admin_token : "",
         .headers = plan->headers,
@@ -291,6 +292,35 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan,
     return true;
 }
 
+/* Behind a balancer may be cells, which tell of their own products alone, and one by one. */
+static bool ask_reserved(const struct fleet *fleet, int64_t first, int64_t last, int64_t *units,
+                         bool *known, struct error *error)
+{
+    bool asked = true;
+    for (size_t i = 0; asked && i < (fleet->balancer ? fleet->count : 1); i++) {
+        int64_t one = 0;
+        bool knows = false;
+        asked = api_reserved(fleet->api, fleet->urls[i], first, last, &one, &knows, error);
+        *units += one;
+        *known = (*known || i == 0) && knows;
+    }
+    return asked;
+}
+
+static bool put_on_sale(const struct fleet *fleet, const struct phase_plan *plan, int64_t *epoch,
+                        struct error *error)
+{
+    struct api_sale sale = {.first = plan->first_product,
+                            .count = fleet->balancer ? 1 : plan->products,
+                            .stock = plan->stock,
+                            .limit = plan->limit,
+                            .epoch = epoch};
+    bool put = true;
+    for (; put && sale.first <= last_product(plan); sale.first += sale.count)
+        put = api_put_products(fleet->api, fleet_targets(fleet)[0], &sale, error);
+    return put;
+}
+
 bool phase_wait_settled(const struct fleet *fleet, int64_t first, int64_t last, struct error *error)
 {
     int64_t deadline_ms = clock_mono_ms() + SETTLE_LIMIT_MS;
@@ -298,7 +328,7 @@ bool phase_wait_settled(const struct fleet *fleet, int64_t first, int64_t last, 
         struct witness_state state;
         int64_t reserved = 0;
         bool known = false;
-        if (!api_reserved(fleet->api, fleet->urls[0], first, last, &reserved, &known, error) ||
+        if (!ask_reserved(fleet, first, last, &reserved, &known, error) ||
             !witness_look(fleet->witness, first, last, &state, error))
             return false;
         if (state.queued == 0 && known && reserved == 0)
@@ -336,7 +366,8 @@ static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *
 }
 
 /* What fewer clients were answered is no figure of as many as were asked for. */
-static bool all_connected(const struct phase_result *result, struct error *error)
+static bool all_connected(const struct fleet *fleet, const struct phase_result *result,
+                          struct error *error)
 {
     const struct phase_plan *plan = &result->plan;
     struct rlimit files = {0};
@@ -349,7 +380,8 @@ static bool all_connected(const struct phase_result *result, struct error *error
                           " errors; this shell's limit is %lld open files, see ulimit -n)",
                           plan->connections, result->load.connect_errors,
                           (long long)files.rlim_cur);
-    return result->connections_seen >= plan->connections ||
+    /* A balancer has fewer with the servers. */
+    return fleet->balancer || result->connections_seen >= plan->connections ||
            error_fail(error,
                       "the servers never had more than %" PRId64 " of the %" PRId64
                       " connections (--max-connections, ulimit -n)",
@@ -357,7 +389,8 @@ static bool all_connected(const struct phase_result *result, struct error *error
 }
 
 /* Such a generator's figures are not the servers', but what was sold was sold. */
-static void judge(const struct phase_plan *plan, struct phase_result *result)
+static void judge(const struct fleet *fleet, const struct phase_plan *plan,
+                  struct phase_result *result)
 {
     bool counter = plan->scenario == SCENARIO_COUNTER;
     bool bell = plan->scenario == SCENARIO_BELL;
@@ -373,7 +406,7 @@ static void judge(const struct phase_plan *plan, struct phase_result *result)
     result->verdict = verdict_of(&evidence);
     struct error error;
     result->late = result->verdict != VERDICT_BROKEN &&
-                   (!phase_open_in_time(result, &error) || !all_connected(result, &error));
+                   (!phase_open_in_time(result, &error) || !all_connected(fleet, result, &error));
     if (!result->late)
         return;
     result->verdict = VERDICT_NO_RUN;
@@ -436,14 +469,7 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
     int64_t epoch = 0;
     say(fleet, "preparing");
     bool ready =
-        wait_quiet(fleet, plan, before, error) &&
-        api_put_products(fleet->api, fleet->urls[0],
-                         &(struct api_sale){.first = plan->first_product,
-                                            .count = plan->products,
-                                            .stock = plan->stock,
-                                            .limit = plan->limit,
-                                            .epoch = &epoch},
-                         error) &&
+        wait_quiet(fleet, plan, before, error) && put_on_sale(fleet, plan, &epoch, error) &&
         same_sale(fleet, plan, error) &&
         witness_remember(fleet->witness, plan->first_product, last_product(plan), epoch, error) &&
         phase_wait_clean(fleet, plan->first_product, last_product(plan), error);
@@ -498,11 +524,11 @@ bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
     struct scrape scrapes[OPTIONS_MAX_INSTANCES] = {0};
     struct error death;
     bool made = take_steps(fleet, plan, scrapes, result, error);
-    bool judged = made && reconcile_counts(scrapes, fleet->count, result, error) &&
+    bool judged = made && reconcile_counts(scrapes, fleet, result, error) &&
                   reconcile_audits(fleet, result, error) &&
                   check_repeats(fleet, plan, result, error);
     if (judged)
-        judge(plan, result);
+        judge(fleet, plan, result);
     /* Now that all of its rows are read. */
     result->again = result->runs > 0 && !witness_same_sales(fleet->witness, error);
     if (judged && result->again) {

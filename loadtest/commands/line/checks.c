@@ -135,8 +135,8 @@ static bool check_unpaid(const struct run_options *options, struct error *error)
         return error_fail(error, "--format, --wide and --rate are not for --scenario unpaid, which "
                                  "prints its own lines; results.json and results.csv are written "
                                  "all the same");
-    return (!*options->shared.fail_if && !*options->shared.junit) ||
-           error_fail(error, "--fail-if and --junit are not for --scenario unpaid");
+    return (!*options->shared.fail_if && !*options->shared.junit && !*options->shared.balancer) ||
+           error_fail(error, "--fail-if, --junit and --balancer are not for --scenario unpaid");
 }
 
 static bool finish_format(struct run_options *options, struct error *error)
@@ -155,6 +155,10 @@ static bool finish_run(struct run_options *options, const struct option_given *g
     struct options *shared = &options->shared;
     if (shared->scenario == SCENARIO_BELL && shared->rate_per_s == 0)
         shared->rate_per_s = BELL_RATE;
+    if (shared->databases.count > 1 && !*shared->balancer)
+        return error_fail(error, "more than one --database are cells, which have a --balancer "
+                                 "before them");
+    shared->database = shared->databases.items[0];
     return finish_body(shared, error) && finish_format(options, error) &&
            check_unpaid(options, error) && finish_headers(options, error) &&
            finish_keys(shared, error) && check_buyers(shared, error) &&

@@ -122,9 +122,9 @@ static const struct option_row rows[] = {
            "of each kind of violation, print so many cases with their operations"),
     NUMBER("exact", CHECK, COUNT, OF(check, exact), "200", 0, 512, "N",
            "products with at most N operations are searched exactly; 0: none"),
-    /* audit, check and record */
-    OPTION_ROW("database", AUDIT | CHECK | RECORD, OPTION_SECRETS, SHARED(databases), "", 0, 0,
-               true, "CONNINFO",
+    /* run, audit, check and record */
+    OPTION_ROW("database", RUN | AUDIT | CHECK | RECORD, OPTION_SECRETS, SHARED(databases), "", 0,
+               0, true, "CONNINFO",
                "PostgreSQL, as libpq takes it (the PG* variables); of cells each one's, in their "
                "order"),
     NUMBER("product", AUDIT, COUNT, OF(audit, product), "0", 1, INT64_C(9007199254740991), "ID",
@@ -188,6 +188,8 @@ static const struct option_row rows[] = {
           "the started servers' prefix of keys and queues: another than a shop's beside it"),
     WORDS("server", RUN | CROWDS | CAPACITY, LIST, SHARED(servers), NULL, "URL,URL,...",
           "use these running servers instead of starting some"),
+    WORDS("balancer", RUN, TEXT, SHARED(balancer), "", "URL",
+          "orders go through it to the --server, which are asked what they answered"),
     WORDS("reset", RUN | CROWDS | CAPACITY, SWITCH, SHARED(reset), NULL, NULL,
           "with --server: products that have orders may be reset"),
     WORDS("format", RUN, CHOICE, OF(run, format), "table|wide|md|json|csv", "NAME",

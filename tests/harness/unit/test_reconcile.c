@@ -19,11 +19,13 @@ static struct scrape counted(int64_t committed, int64_t refused)
                                       .sold_out = refused}};
 }
 
+static const struct fleet one = {.count = 1}, two = {.count = 2};
+
 static bool reconcile(int64_t committed, int64_t refused)
 {
     struct phase_result result = loaded();
     struct scrape delta = counted(committed, refused);
-    return reconcile_counts(&delta, 1, &result, &error);
+    return reconcile_counts(&delta, &one, &result, &error);
 }
 
 TEST(sums_agree_but_for_what_wrk_abandons)
@@ -42,15 +44,18 @@ TEST(an_idle_instance_is_no_run)
 {
     struct phase_result result = loaded();
     struct scrape deltas[] = {counted(900, 100), counted(0, 0)};
-    assert_false(reconcile_counts(deltas, 2, &result, &error));
+    assert_false(reconcile_counts(deltas, &two, &result, &error));
     t_says(error.text, "instance 2 of 2");
+    const struct fleet balanced = {.count = 2, .balancer = "http://shop"};
+    result = loaded();
+    assert_true(reconcile_counts(deltas, &balanced, &result, &error));
 }
 
 TEST(instances_are_summed)
 {
     struct phase_result result = loaded();
     struct scrape deltas[] = {counted(400, 50), counted(500, 50)};
-    assert_true(reconcile_counts(deltas, 2, &result, &error));
+    assert_true(reconcile_counts(deltas, &two, &result, &error));
     assert_int_equal(result.counts.committed, 900);
 }
 
@@ -59,7 +64,7 @@ TEST(strangers_are_no_run)
     struct phase_result result = loaded();
     struct scrape delta = counted(900, 100);
     delta.counts.strangers = 1;
-    assert_false(reconcile_counts(&delta, 1, &result, &error));
+    assert_false(reconcile_counts(&delta, &one, &result, &error));
 }
 
 TEST(rows_against_answers)

@@ -371,6 +371,36 @@ TEST(one_audit_over_all_cells)
     loadtest(1, "user 7: the key again has an order in cell 1, ", "audit", one, two);
 }
 
+static void run_all(int wanted, const char *says, const char *flags)
+{
+    const char *folder = haproxy_path(proxy, "run");
+
+    loadtest(wanted, says,
+             t_text("run --balancer %s --admin-token secret --scenario spread --products 8"
+                    " --strategies conditional --connections 8 --duration 1s --out %s %s",
+                    haproxy_address(proxy), folder, flags),
+             cells[0].database, cells[1].database);
+    t_remove_folder(folder);
+}
+
+/* Sold through the balancer, and counted by the servers of all cells, one by one. */
+TEST(a_run_over_all_cells)
+{
+    const char *all =
+        t_text("%s,%s,%s,%s", server_address(servers[0][0]), server_address(servers[0][1]),
+               server_address(servers[1][0]), server_address(servers[1][1]));
+
+    run_all(0, "800/800  kept", t_text("--server %s", all));
+    assert_true(orders_of(1) > 0 && orders_of(2) > 0);
+    assert_int_equal(orders_of(1) + orders_of(2), 8 * STOCK); /* of the truth, which comes last */
+    run_all(2, "orders: say --reset", t_text("--server %s", all));
+    run_all(0, "kept", t_text("--server %s --reset --rate 100 --keys 10%%", all));
+    /* Whoever is not named sells, too, and is not counted. */
+    run_all(2, "the servers' metrics count",
+            t_text("--server %s,%s --reset", server_address(servers[0][0]),
+                   server_address(servers[1][0])));
+}
+
 /* What curl is to move-product.sh: the same, and at its turn it runs the hook before. So is what
  * has HAProxy read its map again. */
 static const char curl_text[] = "#!/bin/sh\n"
