@@ -77,7 +77,8 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
     if (plan.rate_per_s > 0)
         plan.threads = 1;
     else
-        wrk_shape(&plan.connections, &plan.threads, (int64_t)fleet_targets_count(&run->harness.fleet));
+        wrk_shape(&plan.connections, &plan.threads,
+                  (int64_t)fleet_targets_count(&run->harness.fleet));
     return harness_measure(&run->harness, &plan, &run->results, phases_of(run), error);
 }
 
