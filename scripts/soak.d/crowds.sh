@@ -106,8 +106,9 @@ end_crowds() {
 # told: so docs/strategies/redis-stock.md has it. Then "sold out" may be false, for a moment.
 is_of_the_return() { # NAME
   awk -v grace_us=1000000 '
-    FILENAME ~ /gone$/ { if ($2 == "stock") gone = $1; next }
-    FILENAME ~ /events$/ { if ($2 == "stock") back = $1; next }
+    FILENAME ~ /gone$/ && $2 == "stock" { gone = $1 }
+    FILENAME ~ /gone$/ && $2 == "back" || FILENAME ~ /events$/ && $2 == "stock" { back = $1 }
+    FILENAME ~ /(gone|events)$/ { next }
     /^  [0-9]/ && !/ \(A12 / { other = 1 }
     /^ *op / { gsub(/[][]/, ""); seen++; if (!back || $3 < gone || $5 > back + grace_us) other = 1 }
     END { exit other || !seen }' "$out/gone" "$out/events" "$out/$1.checked"

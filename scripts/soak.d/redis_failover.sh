@@ -66,6 +66,8 @@ lose_replicas() { # SERVER WORDS: of ACL
   tell "$1" client kill type replica >/dev/null
 }
 
+note_stock() { echo "$(now_us) $1" >>"$out/gone"; } # stock (goes), back (is there again)
+
 lose_primary() {
   local old=$primary new=stock
   [ $old = replica ] || new=replica
@@ -76,7 +78,9 @@ lose_primary() {
   stop_server 2
   start_server 2 7>&-
   sleep 0.$((RANDOM % 10))
+  note_stock stock
   "$stack" --dir "$stack_dir" signal $old KILL 8>&-
+  note_stock back
   sleep 0.$((RANDOM % 10))
   let_rows_go
   count_accepted
@@ -194,8 +198,10 @@ kill_master() { # NUMBER: one of those that have something, the stock's own ever
   hold_rows
   lose_replicas "$old"
   sleep 0.$((RANDOM % 10))
+  note_stock stock
   "$stack" --dir "$stack_dir" signal "$old" KILL 8>&-
   await "another primary" read_masters
+  note_stock back
   let_rows_go
   say "$old was killed, which had $(printf '%s\n' "${owners[@]}" | grep -cx "$old") of ${#owners[@]} slots that are used"
   count_accepted
