@@ -208,9 +208,9 @@ or open the page, race two strategies in it, and stop the holder of a lock:
 
   $url/${generated:+#token=$generated}
 
-$([ "$instances" = 1 ] || echo "$instances servers share the database: race local-lock. "
+$([ -n "$alone" ] || echo "seckill-loadtest run --balancer $url wants --server $(tr -s ' ' , <<<"${urls[*]}" | sed 's/^,//')"
+[ "$instances" = 1 ] || echo "$instances servers share the database: race local-lock. "
 [ "$cells" = 1 ] || echo "A cell's page and lists are below $url/cells/01/ and so on, its database: scripts/stack.sh --dir .stack/cells/1 env. "
-[ -n "$alone" ] || echo "seckill-loadtest run --balancer $url wants --server $(tr -s ' ' , <<<"${urls[*]}" | sed 's/^,//')"
 )Ctrl-C stops all of it.
 END
 wait_servers
