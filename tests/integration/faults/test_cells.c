@@ -394,7 +394,8 @@ TEST(a_run_over_all_cells)
     assert_true(orders_of(1) > 0 && orders_of(2) > 0);
     assert_int_equal(orders_of(1) + orders_of(2), 8 * STOCK); /* of the truth, which comes last */
     run_all(2, "orders: say --reset", t_text("--server %s", all));
-    run_all(0, "kept", t_text("--server %s --reset --rate 100 --keys 10%%", all));
+    run_all(0, "kept",
+            t_text("--server %s --reset --rate 100 --max-lag-ms 60000 --keys 10%%", all));
     /* A server that is not named sells, too, and is not counted. */
     run_all(2, "the servers' metrics count",
             t_text("--server %s,%s --reset", server_address(servers[0][0]),
