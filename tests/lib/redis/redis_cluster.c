@@ -177,9 +177,10 @@ void cluster_end_move(int slot, int from, int to)
 
     while (cluster_move_some(slot, from, to, NULL))
         ;
-    cluster_primaries(ports);
     cluster_tell(to, "CLUSTER SETSLOT %d NODE %s", slot, id_of(to));
     cluster_tell(from, "CLUSTER SETSLOT %d NODE %s", slot, id_of(to));
+    /* Many calls: the slot's clients, who are told to try again, do not wait for them. */
+    cluster_primaries(ports);
     for (int i = 0; i < CLUSTER_PRIMARIES; i++)
         if (ports[i] != from && ports[i] != to)
             cluster_tell(ports[i], "CLUSTER SETSLOT %d NODE %s", slot, id_of(to));
