@@ -7,6 +7,7 @@
 #   stack.sh [--dir DIR] env               lines for eval: SECKILL_DATABASE, SECKILL_REDIS, SECKILL_STOCK_REDIS, …
 #   stack.sh [--dir DIR] start SERVER      one of them alone, which was killed, and wait until it answers
 #   stack.sh [--dir DIR] signal SERVER S   STOP, CONT or KILL for every process of it, and wait until it has had its effect
+#   stack.sh [--dir DIR] failover          the standby is promoted, and the primary, dead or not, becomes its standby
 #   stack.sh [--dir DIR] rabbitmqctl WORDS RabbitMQ's own tool, with these words (one argument)
 #   stack.sh [--dir DIR] fsize SERVER N    a full disk: a PostgreSQL can write nothing beyond N bytes of any file, or: unlimited
 #
@@ -39,7 +40,7 @@ unset "${!PG@}"   # another server's settings
 
 say() { echo "stack.sh: $*"; }
 die() { echo "stack.sh: $*" >&2; exit 1; }
-usage() { sed -n '2,17s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
+usage() { sed -n '2,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; }
 
 # --- where things are ---
 
@@ -233,6 +234,7 @@ up() {
   choose_optional
   make_home
   make_sockets
+  takes_writes postgres || chosen+=(standby)   # which took over
   if [[ " ${chosen[*]} " == *" valkey "* ]] && [ -z "$(compgen -G "$dir/*.id")" ]; then : >"$dir/valkey"; fi
   for name in "${servers[@]}" "${chosen[@]}" $(started); do "up_$name"; done
 }
@@ -254,6 +256,8 @@ all_stopped() { # PID...
     [[ ${fields##*) } == [TtZX]* ]] || return 1
   done
 }
+
+stands_still() { local pid; pid=$(pid_of "$1") && all_stopped "$pid"; } # SERVER
 
 # While its first process stands still, nobody collects those of its children that end: their ids stay theirs, and none
 # that is in the list can be a stranger's by the time that it gets its signal. Nor does it begin another.
@@ -357,7 +361,7 @@ main() {
       --with) [ $# -gt 1 ] || die "--with takes names"; with=$2; shift ;;
       --purge) purge=1 ;;
       -h | --help) usage; return ;;
-      up | down | status | env | start | signal | rabbitmqctl | fsize)
+      up | down | status | env | start | signal | failover | rabbitmqctl | fsize)
         [ -z "$command" ] || die "one command: $command or $1"
         command=$1
         case $command in start | rabbitmqctl) count=1 ;; signal | fsize) count=2 ;; *) count=0 ;; esac
@@ -380,6 +384,7 @@ main() {
     env) print_env ;;
     start) start_one "${operands[@]}" ;;
     signal) signal "${operands[@]}" ;;
+    failover) failover ;;
     rabbitmqctl) rabbitmqctl "${operands[@]}" ;;
     fsize) limit_files "${operands[@]}" ;;
   esac

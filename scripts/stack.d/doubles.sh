@@ -2,7 +2,7 @@
 #
 # standby: a PostgreSQL that streams from the primary, in the same folder of sockets at port 5433. SECKILL_STANDBY_FROM,
 # a conninfo, leads to the primary another way (through a relay that can be stalled). It is asynchronous until somebody
-# names it in synchronous_standby_names.
+# names it in synchronous_standby_names. `failover` promotes it.
 # replica: a Redis without data that follows nobody until it is told (REPLICAOF), which takes a port: the primaries here
 # have none, so that whoever wants it to follow one puts a relay in front.
 # sentinel: a Redis Sentinel that watches nobody until it is told (SENTINEL MONITOR); its port is in DIR/sentinel.access.
@@ -11,13 +11,12 @@ has_standby() { :; }
 has_replica() { :; }
 has_sentinel() { :; }
 
-copy_primary() { # BIN
-  local from=${SECKILL_STANDBY_FROM:-host=$sockets port=5432}
-  [ ! -f "$home/standby/PG_VERSION" ] || return 0
-  "${as_owner[@]}" rm -rf "$home/standby.new" "$home/standby"
-  "${as_owner[@]}" "$1/pg_basebackup" -D "$home/standby.new" -d "$from user=postgres application_name=standby" \
-    -c fast -X stream -R >"$dir/standby.log" 2>&1 || { tail "$dir/standby.log" >&2; die "pg_basebackup failed"; }
-  "${as_owner[@]}" mv "$home/standby.new" "$home/standby"
+copy_primary() { # BIN SERVER CONNINFO: SERVER becomes a standby of what is there
+  "${as_owner[@]}" rm -rf "$home/$2.new"
+  "${as_owner[@]}" "$1/pg_basebackup" -D "$home/$2.new" -d "$3 user=postgres application_name=standby" \
+    -c fast -X stream -R >"$dir/$2.log" 2>&1 || { tail "$dir/$2.log" >&2; die "pg_basebackup failed"; }
+  "${as_owner[@]}" rm -rf "$home/$2"
+  "${as_owner[@]}" mv "$home/$2.new" "$home/$2"
 }
 
 up_standby() {
@@ -26,13 +25,41 @@ up_standby() {
   launched=
   if ! pid_of standby >/dev/null; then
     wait_gone standby 20 || die "processes of a killed standby are still in $home/standby"
-    copy_primary "$bin"
+    [ -f "$home/standby/PG_VERSION" ] || copy_primary "$bin" standby "${SECKILL_STANDBY_FROM:-host=$sockets port=5432}"
     launch_postgres "$bin" standby 5433
   fi
   wait_answer standby 120 "$bin/pg_isready" -h "$sockets" -p 5433 -U postgres -d postgres
 }
 
-env_standby() { printf 'export %s=%q\n' SECKILL_STANDBY "host=$sockets port=5433 dbname=seckill user=seckill"; }
+# Both, as a server wants them: it finds the one that takes writes.
+env_standby() {
+  printf 'export %s=%q\n' SECKILL_STANDBY "host=$sockets port=5433 dbname=seckill user=seckill" \
+    SECKILL_DATABASE "host=$sockets,$sockets port=5432,5433 dbname=seckill user=seckill"
+}
+
+port_of() { if [ "$1" = standby ]; then echo 5433; else echo 5432; fi; } # SERVER
+is_followed() { query "$1" postgres 'SELECT state FROM pg_stat_replication' "$(port_of "$2")" | grep -qx streaming; } # BIN SERVER
+
+# What a failover does by hand: the primary, where it is not dead already, is killed, the standby promoted, and the dead
+# one copied anew as the standby. One that stands still goes on beside the new primary first, for a second.
+failover() {
+  local bin old=postgres new=standby
+  known standby
+  bin=$(find_postgres)
+  if takes_writes standby; then old=standby new=postgres; fi
+  pid_of $new >/dev/null || die "$new, which is to take over, is not running"
+  stands_still $old || ! pid_of $old >/dev/null || signal $old KILL
+  [ "$(query "$bin" postgres 'SELECT pg_promote()' "$(port_of $new)")" = t ] || die "$new is not promoted; its log is $dir/$new.log"
+  if stands_still $old; then
+    signal $old CONT
+    sleep 1
+    signal $old KILL
+  fi
+  copy_primary "$bin" $old "host=$sockets port=$(port_of $new)"
+  start_one $old
+  wait_answer $old 60 is_followed "$bin" $new
+  say "$new takes writes, and $old follows it"
+}
 
 up_replica() { up_redis replica --appendonly no; }
 env_replica() { printf 'export %s=%q\n' SECKILL_REPLICA "unix://$sockets/replica.sock"; }

@@ -33,7 +33,7 @@ launch_postgres() { # BIN SERVER PORT
   drop_stale_pid_file "$2" "$3"
   launch "$2" "$1/postgres" -D "$home/$2" -c listen_addresses= -c unix_socket_directories="$sockets" \
     -c unix_socket_permissions=0700 -c port="$3" -c fsync=on -c synchronous_commit=on -c full_page_writes=on \
-    -c shared_buffers=256MB -c max_wal_size=4GB -c max_connections=200
+    -c shared_buffers=256MB -c max_wal_size=4GB -c max_connections=200 -c wal_retrieve_retry_interval=200ms
 }
 
 start_postgres() { # BIN
@@ -42,9 +42,11 @@ start_postgres() { # BIN
   launch_postgres "$1" postgres 5432
 }
 
-query() { # BIN DATABASE SQL
-  "$1/psql" -X -q -tA -v ON_ERROR_STOP=1 -h "$sockets" -U postgres -d "$2" -c "$3"
+query() { # BIN DATABASE SQL [PORT]: waits for no standby
+  PGOPTIONS=-csynchronous_commit=local "$1/psql" -X -q -tA -v ON_ERROR_STOP=1 -h "$sockets" -p "${4:-5432}" -U postgres -d "$2" -c "$3"
 }
+
+takes_writes() { [ ! -f "$home/$1/standby.signal" ]; } # SERVER: dead, or standing still, too
 
 make_database() { # BIN
   [ -n "$(query "$1" postgres "SELECT 1 FROM pg_roles WHERE rolname = 'seckill'")" ] ||
@@ -63,5 +65,5 @@ up_postgres() {
   launched=
   pid_of postgres >/dev/null || start_postgres "$bin"
   wait_answer postgres 120 "$bin/pg_isready" -h "$sockets" -U postgres -d postgres
-  make_database "$bin"
+  ! takes_writes postgres || make_database "$bin"
 }

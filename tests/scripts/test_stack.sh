@@ -24,7 +24,7 @@ use() { # FOLDER: start there and take its settings
   eval "$settings"
 }
 
-sql() { psql -X -q -tA -v ON_ERROR_STOP=1 -d "$SECKILL_DATABASE" -c "$1"; }
+sql() { psql -X -q -tA -v ON_ERROR_STOP=1 -d "$SECKILL_DATABASE target_session_attrs=read-write" -c "$1"; }
 stock() { redis-cli -s "${SECKILL_STOCK_REDIS#unix://}" "$@"; }
 locks() { redis-cli -s "${SECKILL_REDIS#unix://}" "$@"; }
 pid() { cut -d' ' -f1 "$dir/$1.id"; }
@@ -248,11 +248,38 @@ test_doubles() {
   expect 'the rows' 1 "$(sql 'SELECT count(*) FROM kept')"
   ! lives "$before" || fail "locks was not killed, or was started with PostgreSQL"
   "$stack" --dir "$dir" start rabbitmq 2>/dev/null && fail "started what was never here"
+
+  fails_over postgres standby
+  "$stack" --dir "$dir" signal standby STOP
+  fails_over standby postgres
+  "$stack" --dir "$dir" signal postgres KILL
+  fails_over postgres standby
+  "$stack" --dir "$dir" down
+  "$stack" --dir "$dir" up
+  takes_writes standby
+  for _ in $(seq 200); do [ "$(followers)" != 1 ] || break; sleep 0.1; done
+  expect followers 1 "$(followers)"
   before=$(pid standby)
   "$stack" --dir "$dir" down --purge
   ! lives "$before" || fail "the standby is still there"
   [ ! -e "$dir" ] || fail "$dir is still there"
   dir=''
+}
+
+followers() { sql 'SELECT count(*) FROM pg_stat_replication'; }
+
+rows=1
+takes_writes() { # SERVER: and not the other, and has all that was written
+  expect 'who takes writes' "$([ "$1" = standby ] && echo 5433 || echo 5432)" "$(sql 'SHOW port')"
+  expect 'the rows' $rows "$(sql 'SELECT count(*) FROM kept')"
+  sql 'INSERT INTO kept VALUES (2)'
+  rows=$((rows + 1))
+}
+
+fails_over() { # OLD NEW
+  expect "the failover of $1" "stack.sh: $2 takes writes, and $1 follows it" "$("$stack" --dir "$dir" failover)"
+  expect followers 1 "$(followers)"
+  takes_writes "$2"
 }
 
 pid_lives() { lives "$(pid "$1")"; }
