@@ -17,6 +17,8 @@
 # Or, with --faults redis-failover,slots,node: what becomes of the locks and 202s when Redis fails over or a cluster's slots
 # move (soak.d/redis_failover.sh). Needs neither root nor namespaces.
 #
+# Or, with --faults cell: one of three cells behind HAProxy loses its primary (soak.d/cell_failover.sh). The same.
+#
 # Without options half, freeze and switchover once, with conditional and batch: five minutes. --untimed: how long anything
 # took is told and not judged, for a machine that is busy with something else. Exit status: 0 as it should be, 1 not, 2 it
 # cannot be seen here (no root, no namespaces, a cluster that does not come to rest). DIR (.stack/failover/out) keeps the
@@ -28,7 +30,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/soak.d/crowds.sh"
 runs=1 seed=1 mode=strict etcd=beside untimed='' out=$root/.stack/failover/out
 faults=(half freeze switchover) known=(kill freeze cut half switchover) redis_faults=(redis-failover slots node)
 head_s=4 most_s=600 replaced_ms=25000 sold_ms=5000 pauses=1
-strategies=(conditional batch) chosen=() packages=() break=break_primary server_options=(--lock-ttl-ms 2000 --work-timeout-ms 1500)
+strategies=(conditional batch) chosen=() packages=() with='' break=break_primary server_options=(--lock-ttl-ms 2000 --work-timeout-ms 1500)
 
 while [ $# -gt 0 ]; do
   case $1 in
@@ -49,6 +51,11 @@ if [[ " ${redis_faults[*]} " == *" ${faults[0]} "* ]]; then
   source "$(dirname "${BASH_SOURCE[0]}")/soak.d/redis_failover.sh"
   known=("${redis_faults[@]}") break=break_redis
 fi
+if [[ " ${faults[*]} " == *' cell '* ]]; then
+  source "$(dirname "${BASH_SOURCE[0]}")/stack.d/balancer.sh"
+  source "$(dirname "${BASH_SOURCE[0]}")/soak.d/cell_failover.sh"
+  known=(cell) break=break_cell
+fi
 for fault in "${faults[@]}"; do
   [[ " ${known[*]} " == *" $fault "* ]] || die "there is no $fault: ${known[*]}"
 done
@@ -64,6 +71,7 @@ no_cluster() { say "the cluster does not come to rest: $*"; exit 2; }
 end() {
   trap '' INT TERM HUP
   end_all ''
+  [ $break != break_cell ] || end_cells
   cp "$dir"/n?.*.log "$out" 2>/dev/null || true   # there are none where all went well
   cluster down
   leave_stack
@@ -145,8 +153,9 @@ prepare() { # STACK_OPTION...
 }
 
 if [ $break = break_redis ]; then run_redis_faults; exit; fi
+if [ $break = break_cell ]; then run_cell_faults; exit; fi
 
-packages=("${cluster_packages[@]}") with=''
+packages=("${cluster_packages[@]}")
 for strategy in "${strategies[@]}"; do
   case $strategy in
     redis-stock) ;;   # its Redis stands apart: it may not lose anything

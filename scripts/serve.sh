@@ -6,10 +6,11 @@
 #   serve.sh [--port N] [--instances N] [--cells N] [FLAG OF seckill-server]...
 #
 # With --instances: that many servers on one database, behind HAProxy (docker/haproxy.cfg, with these addresses). What
-# is right in one process alone, local-lock, is then seen to fail. With --cells: that many PostgreSQL and Redis, each with
-# its instances (ops/haproxy/cells.cfg, docs/OPERATIONS.md).
+# is right in one process alone, local-lock, is then seen to fail. With --cells: that many PostgreSQL, each with a standby,
+# and Redis, each with its instances (ops/haproxy/cells.cfg, docs/OPERATIONS.md).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/stack.d/balancer.sh"
 
 port=8080 instances=1 cells=1
 while :; do
@@ -37,7 +38,7 @@ esac
 
 server=$root/build/release/server/seckill-server
 run=$root/.stack/serve
-servers=() urls=() proxy='' generated=''
+servers=() generated=''
 
 # The address is what a server says on its first line: another port, where a flag says so.
 start_server() { # NUMBER LISTEN FLAG...
@@ -55,68 +56,18 @@ start_server() { # NUMBER LISTEN FLAG...
   url=${line#listening on }
 }
 
-# The project's own configuration without what is Docker's, its servers, and a line for every order.
-write_proxy() { # FILE
-  sed -e "s/^  bind :8000/  bind 127.0.0.1:$port/" -e '/^resolvers /,/^$/d' -e '/^frontend alive/,/^$/d' \
-    -e 's/ resolvers .*//' -e '/^  server /d' -e '/^  log /d' -e '/httplog/d' "$1"
-}
-
-write_servers() { # CELL
-  local number=0
-  for url in ${urls[$1]}; do
-    number=$((number + 1))
-    echo "  server server-$number ${url#http://}"
-  done
-}
-
-# Slots are dealt to the cells in turn; a backend a cell.
-write_cells() {
-  local cell slot
-  cp "$root/ops/haproxy/products.map" "$run"
-  for slot in {0..15}; do printf '%d %02x\n' "$slot" $((slot % cells + 1)); done >"$run/slots.map"
-  write_proxy "$root/ops/haproxy/cells.cfg" | sed -e '/^# An instance gets calls/,/^# A number that no/d'
-  for ((cell = 1; cell <= cells; cell++)); do
-    printf 'backend cell-%02x\n  %s\n  %s\n' "$cell" 'http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host seckill' \
-      "http-check expect string '\"ready\": true, \"cell\": \"$cell/'"
-    write_servers $cell
-  done
-}
-
-start_proxy() {
-  local tries
-  # In a session of its own: a Ctrl-C is not for it, orders may be under way through it.
-  PATH=$PATH:/usr/sbin setsid haproxy -db -q -f "$run/haproxy.cfg" &
-  proxy=$!
-  url=http://127.0.0.1:$port
-  for ((tries = 0; tries < 100; tries++)); do
-    kill -0 $proxy 2>/dev/null || die "HAProxy has not started"
-    curl -s --fail -o /dev/null --max-time 5 "$url/readyz" && return
-    sleep 0.1
-  done
-  die "HAProxy has no server"
-}
-
-# Behind a proxy nobody is on the machine itself: admin calls need a token.
-make_token() {
-  [ -z "${SECKILL_ADMIN_TOKEN:-}${SECKILL_ADMIN_TOKEN_FILE:-}" ] || return 0
-  generated=$(od -An -N 16 -tx1 /dev/urandom | tr -d ' \n')
-  export SECKILL_ADMIN_TOKEN=$generated
-}
-
 start_instances() { # CELL FLAG...
   local number
   for ((number = 1; number <= instances; number++)); do
     start_server "$1-$number" 127.0.0.1:0 "${@:2}"
-    urls[$1]+=" $url"
+    behind[$1]+=" $url"
   done
 }
 
 start_cells() { # FLAG...
-  local cell settings
+  local cell
   for ((cell = 1; cell <= cells; cell++)); do
-    [ $cell = 1 ] || "$stack" --dir "$root/.stack/cells/$cell" up 8>&-
-    settings=$("$stack" --dir "$root/.stack/cells/$cell" env)
-    eval "$settings"
+    start_cell_stack "$root/.stack/cells/$cell"
     start_instances $cell --cell "$cell/$cells" "$@"
   done
 }
@@ -154,13 +105,13 @@ stop_servers() {
 wait_servers() { # the last exit status that is not 0
   local code=0
   for child in "${servers[@]}"; do wait_child || code=$?; done
-  [ -z "$proxy" ] || { kill -s TERM "$proxy" 2>/dev/null && wait "$proxy"; } || true
-  servers=() proxy=''
+  stop_proxies
+  servers=()
   return $code
 }
 
 end() {
-  [ -z "$proxy" ] || kill -s TERM "$proxy" 2>/dev/null || true
+  stop_proxies
   [ ${#servers[@]} -eq 0 ] || { stop_servers; wait_servers || true; }
   leave_stack
   for ((cell = 2; cell <= cells; cell++)); do "$stack" --dir "$root/.stack/cells/$cell" down; done
@@ -177,16 +128,16 @@ trap end EXIT
 mkdir -p "$run"
 if [ -n "$alone" ]; then
   start_server 1 "127.0.0.1:$port" "$@"
-elif [ "$cells" = 1 ]; then
-  make_token
-  start_instances 1 "$@"
-  { write_proxy "$root/docker/haproxy.cfg" && write_servers 1; } >"$run/haproxy.cfg"   # the last section is theirs
-  start_proxy
 else
-  make_token
-  start_cells "$@"
-  write_cells >"$run/haproxy.cfg"
-  start_proxy
+  [ -n "${SECKILL_ADMIN_TOKEN:-}${SECKILL_ADMIN_TOKEN_FILE:-}" ] || { make_token && generated=$SECKILL_ADMIN_TOKEN; }
+  if [ "$cells" = 1 ]; then
+    start_instances 1 "$@"
+    { write_proxy "$root/docker/haproxy.cfg" "$port" && write_servers 1; } >"$run/haproxy.cfg"   # the last section is theirs
+  else
+    start_cells "$@"
+    write_cells "$run" "$port" "$cells" </dev/null
+  fi
+  start_proxy "$run" "$port"
 fi
 offer="product 1 has 100 to sell"
 if curl -s --fail -o /dev/null --max-time 10 "$url/products/1"; then
@@ -208,9 +159,10 @@ or open the page, race two strategies in it, and stop the holder of a lock:
 
   $url/${generated:+#token=$generated}
 
-$([ -n "$alone" ] || echo "seckill-loadtest run --balancer $url wants --server $(tr -s ' ' , <<<"${urls[*]}" | sed 's/^,//')"
+$([ -n "$alone" ] || echo "seckill-loadtest run --balancer $url wants --server $(tr -s ' ' , <<<"${behind[*]}" | sed 's/^,//')"
 [ "$instances" = 1 ] || echo "$instances servers share the database: race local-lock. "
-[ "$cells" = 1 ] || echo "A cell's page and lists are below $url/cells/01/ and so on, its database: scripts/stack.sh --dir .stack/cells/1 env. "
+[ "$cells" = 1 ] || echo "A cell's page and lists are below $url/cells/01/ and so on, its database: scripts/stack.sh --dir .stack/cells/1 env;
+its primary dies, and its standby takes over: scripts/stack.sh --dir .stack/cells/1 failover. "
 )Ctrl-C stops all of it.
 END
 wait_servers

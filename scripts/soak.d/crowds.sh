@@ -6,6 +6,8 @@
 server=$root/build/release/server/seckill-server loadtest=$root/build/release/loadtest/seckill-loadtest
 # Each keeps its promise when a holder is paused and when the locks' Redis forgets.
 strategies=(conditional pipelined batch redis-fenced redis-queue redis-stock partitioned-queue)
+each=2 crowd_server=''   # products of a crowd; through whom it buys, if not from the servers
+databases=()             # of cells: all of them
 servers=('' '' '') urls=('' '' '') recorders=() names=() failures=0 violations=0 operations=0
 promised=all   # or the names, with spaces around them, of the strategies whose violations are failures
 declare -A red=()   # how many ledgers of each showed one
@@ -61,7 +63,7 @@ end_all() { # [PID]...
 # --- the crowds ---
 
 record() { # NAME STRATEGY STOCK FIRST_PRODUCT SECONDS SEED
-  "$loadtest" record --server "$(IFS=,; echo "${urls[*]}")" --reset --strategy "$2" --products 2 --stock "$3" \
+  "$loadtest" record --server "${crowd_server:-$(IFS=,; echo "${urls[*]}")}" --reset --strategy "$2" --products $each --stock "$3" \
     --first-product "$4" --users 2000 --connections 4 --duration "$5s" --seed "$6" --out "$out/$1" \
     >"$out/$1.said" 2>&1 8>&- &
   recorders+=($!)
@@ -78,7 +80,7 @@ begin_crowds() { # SECONDS SEED NAME
     for size in plenty scarce; do
       names+=("$3-$strategy-$size $strategy")
       record "$3-$strategy-$size" "$strategy" "$([ $size = plenty ] && echo 1000000 || echo 200)" $first "$1" $(($2 + i))
-      first=$((first + 2)) i=$((i + 1))
+      first=$((first + each)) i=$((i + 1))
     done
   done
 }
@@ -120,7 +122,7 @@ check() { # NAME STRATEGY
   [ "$2" = redis-stock ] || without=(env -u SECKILL_STOCK_REDIS)   # what others sell is not in its Redis
   for _ in 1 2 3; do
     code=0
-    "${without[@]}" "$loadtest" check "$out/$1/ledger.jsonl" --show 100000 >"$out/$1.checked" 2>&1 || code=$?
+    "${without[@]}" "$loadtest" check "$out/$1/ledger.jsonl" "${databases[@]/#/--database=}" --show 100000 >"$out/$1.checked" 2>&1 || code=$?
     [ $code = 2 ] || break
     sleep 1
   done

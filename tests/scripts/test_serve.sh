@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # test_serve.sh SERVER: scripts/serve.sh in a folder of its own, with a server that is built already: one alone, and
-# three behind HAProxy, where local-lock oversells and admin calls need the token that it has made, and two cells of one
-# database each, of which one goes on selling while the other's is killed. A signal stops all.
+# three behind HAProxy, where local-lock oversells and admin calls need the token that it has made, and two cells, of which
+# one goes on selling while the other's database is killed, and that one when its standby has taken over. A signal stops
+# all.
 # And the README's curl and wrk, and what serve.sh itself says, as they are typed.
 set -euo pipefail
 
@@ -142,5 +143,12 @@ done
 "$work/scripts/stack.sh" --dir "$work/.stack/cells/2" signal postgres KILL
 expect 201 POST '/orders?strategy=conditional' -d "{\"product_id\": ${sold[1]}, \"user_id\": 2}"
 expect 503 POST '/orders?strategy=conditional' -d "{\"product_id\": ${sold[2]}, \"user_id\": 2}"
+line=$(sed -n 's/^its primary dies.*: \(.* failover\)\..*/\1/p' "$out")
+(cd "$work" && eval "${line/cells\/1/cells\/2}" >"$work/answer" 2>&1) || fail "$line: $(cat "$work/answer")"
+for _ in $(seq 300); do
+  [ "$(status POST '/orders?strategy=conditional' -d "{\"product_id\": ${sold[2]}, \"user_id\": 2}")" != 201 ] || break
+  sleep 0.1
+done
+grep -q '"status": "confirmed"' "$work/answer" || fail "the standby does not sell: $(cat "$work/answer")"
 stop
 [ -z "$(pgrep -f "$work/" || true)" ] || fail "left running: $(pgrep -af "$work/")"

@@ -61,6 +61,9 @@ expect 0 $'database 400000 5000\nkill -1 2000' first
 [ "$(first | wc -l)" = 2 ] || fail "an event after which there was no load has a line: $(first)"
 pauses=1   # product 2 was sold at 5.4 s, and not by the end, at 12.9 s
 expect 0 $'database 7500000 5000\nkill -1 2000' first
+pauses='' # of cells: product 1's, which is in the second of two, and what the other's orders took
+printf '%s\n' '5000000 cell 2000 2/2' '5000000 others 1000 !2/2' '5150000 others 1000 !1/2' >"$work/events"
+expect 0 $'cell 200000 2000\nothers -1 1000\nothers 100000 1000' first
 
 table() { printf '%s\n' "$@" | awk -f "$scripts/soak.d/first_sales_table.awk" -v rows='a b' -v columns='x'; }
 expect 0 '1999' table 'a x 1999000 2000' 'b x 12000 2000'
@@ -73,4 +76,5 @@ expect 1 '--seed takes a number' "$scripts/soak.sh" --seed one
 expect 1 'there is no --hours' "$scripts/soak.sh" --hours 1
 expect 1 'there is no flood: kill freeze' "$scripts/failover.sh" --faults half,flood
 expect 1 'there is no kill: redis-failover slots node' "$scripts/failover.sh" --faults slots,kill
+expect 1 'there is no half: cell' "$scripts/failover.sh" --faults cell,half
 expect 1 '--mode takes strict or quorum' "$scripts/failover.sh" --mode async
