@@ -75,7 +75,7 @@ struct options {
     int64_t seed;
     int64_t first_product;
     const char *database;
-    struct option_texts databases; /* of run, audit, check and record: the cells' */
+    struct option_texts databases; /* of run, audit, check, record and faults: the cells' */
     const char *schema;            /* of the servers' tables, not quoted */
     const char *redis;
     const char *stock_redis; /* "": the same */

@@ -248,13 +248,24 @@ static bool check_cells(const struct check_options *options, struct error *error
                              "--database");
 }
 
+static bool finish_faults(struct faults_options *options, const struct option_given *given,
+                          struct error *error)
+{
+    struct options *shared = &options->shared;
+    if (shared->databases.count > 1)
+        return error_fail(error, "more than one --database are cells, of which scripts/failover.sh "
+                                 "--faults cell breaks one");
+    shared->database = shared->databases.items[0];
+    return options_finish(shared, error) && check_join(options, given, error);
+}
+
 bool command_line_check(union command_options *options, const struct option_given *given,
                         struct error *error)
 {
     struct options *shared = &options->shared;
     switch (shared->command) {
     case COMMAND_FAULTS:
-        return options_finish(shared, error) && check_join(&options->faults, given, error);
+        return finish_faults(&options->faults, given, error);
     case COMMAND_SHOP:
         return check_init(&options->shop, given, error) &&
                check_judge(&options->shop, given, error) &&

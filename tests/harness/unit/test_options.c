@@ -403,8 +403,7 @@ static const struct {
     {"shop a --arrivals constant", "--arrivals needs a --rate"},
     {"shop a --buyers 9 --rate 5", "--buyers is a number of purchases: not with a --rate, which "
                                    "lasts for --duration"},
-    {"shop a --rate 5 --duration 3s --buyers 9", "--buyers is a number of purchases: not with a "
-                                                 "--rate, which lasts for --duration"},
+    {"shop a --rate 5 --duration 3s --buyers 9", "--buyers is a number of purchases: not with a"},
     {"shop a --judge", "--judge"},
     {"shop a --judge=", "--judge: which ledger? Name its file"},
     {"shop a --judge= --out b", "--judge: which ledger? Name its file"},
@@ -419,6 +418,7 @@ static const struct {
     {"run --judge b", "unknown flag --judge"},
     {"check a --judge b", "unknown flag --judge"},
     {"check a --database 1 --database 2 --redis redis://h", "not with more than one --database"},
+    {"faults --database 1 --database 2", "more than one --database are cells"},
     {"bench", "there is no command bench"},
 };
 
