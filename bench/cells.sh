@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # What cells add: committed orders a second of 1, 2 and 3 of them, which share 300 products, each cell with 96 buyers, a
 # fifth of a core for PostgreSQL and 0.15 for its server, by cgroups' quotas. The loads have what is left of the machine,
-# so that these figures show the shape, and not the size. And what 299 products sell while as many buyers want one hot
-# product, in another cell. Three rounds in turn: medians, the least and the most. As root.
+# so that these figures show the shape, and not the size. What 299 products sell while as many buyers want one hot
+# product, in another cell. And what a cell sells, and how fast it answers, while another's PostgreSQL dies. Three rounds in
+# turn: medians, the least and the most. As root.
 #
 #   cells.sh [STRATEGY]...     (conditional pipelined batch)
 #
@@ -15,7 +16,7 @@ cells=3 products=300 connections=96 rounds=3 duration=10s strategies=("$@")
 [ $# -gt 0 ] || strategies=(conditional pipelined batch)
 out=$root/.stack/bench-cells/out server=$root/build/release/server/seckill-server
 loadtest=$root/build/release/loadtest/seckill-loadtest
-servers=() urls=() databases=()
+servers=() urls=() databases=() confines=()
 
 end() {
   local i
@@ -25,19 +26,26 @@ end() {
   remove_groups
 }
 
+# PostgreSQL of a cell, which has just started, and all that it starts.
+confine() { # CELL
+  local folder pid
+  folder=$(psql -X -tA "${databases[$1 - 1]/user=seckill/user=postgres}" -c 'SHOW data_directory')
+  for pid in $(head -n 1 "$folder/postmaster.pid") $(pgrep -P "$(head -n 1 "$folder/postmaster.pid")"); do
+    echo "$pid" >"${confines[$1]}/cgroup.procs"
+  done
+}
+
 start_cell() { # NUMBER
-  local settings folder pid line='' said=$out/server-$1
+  local settings line='' said=$out/server-$1
   "$stack" --dir "$root/.stack/bench-cells/$1" down --purge
   : >"$said"
   "$stack" --dir "$root/.stack/bench-cells/$1" up
   settings=$("$stack" --dir "$root/.stack/bench-cells/$1" env)
   eval "$settings"
   databases+=("$SECKILL_DATABASE")
-  folder=$(psql -X -tA "${SECKILL_DATABASE/user=seckill/user=postgres}" -c 'SHOW data_directory')
   make_group "postgres-$1" 20000
-  for pid in $(head -n 1 "$folder/postmaster.pid") $(pgrep -P "$(head -n 1 "$folder/postmaster.pid")"); do
-    echo "$pid" >"$group/cgroup.procs"
-  done
+  confines[$1]=$group
+  confine "$1"
   make_group "server-$1" 15000
   (echo "$BASHPID" >"$group/cgroup.procs" && exec "$server" --listen 127.0.0.1:0 --cell "$1/$cells") >"$said" &
   servers+=($!)
@@ -55,6 +63,20 @@ load() { # STRATEGY CELL PRODUCTS FIRST CONNECTIONS NAME: to loads
     --products "$3" --first-product "$4" --connections "$5" --threads 1 --stock 10 --duration $duration --format csv \
     --out "$folder" >"$folder.csv" 2>"$folder.said" &
   loads+=($!)
+}
+
+# Half of the products, in cell 2, and in cell 1 the others, which are lost or not.
+measure_beside() { # STRATEGY living|lost: to rate and p99
+  local loads=()
+  load "$1" 1 $((products / 2)) 1000001 $connections other
+  load "$1" 2 $((products / 2)) $((1000001 + products / 2)) $connections "$2"
+  [ "$2" = living ] || { sleep 4 && "$stack" --dir "$root/.stack/bench-cells/1" signal postgres KILL 8>&-; }
+  wait "${loads[0]}" || [ "$2" = lost ] || die "$1: $(tail -qn 3 "$out/$1-other-1.said")"
+  loads=("${loads[1]}")
+  end_loads "$1" "$2"
+  p99=$(awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) if ($i == "latency_us_p99") at = i; next } $5 == "speed" { print $at }' \
+    "$out/$1-$2-2.csv")
+  [ "$2" = living ] || { "$stack" --dir "$root/.stack/bench-cells/1" start postgres 8>&- && confine 1; }
 }
 
 end_loads() { # STRATEGY NAME: to rate, of those of that name together
@@ -100,6 +122,11 @@ for ((round = 1; round <= rounds; round++)); do
       measure_cold "$strategy" $i
       rates[$strategy $i]+="$rate"$'\n'
     done
+    for i in living lost; do
+      measure_beside "$strategy" $i
+      rates[$strategy $i]+="$rate"$'\n'
+      rates[$strategy $i p99]+="$p99"$'\n'
+    done
   done
 done
 missed=0
@@ -120,5 +147,9 @@ for strategy in "${strategies[@]}"; do
   done
   row "$strategy" "299 products' own" "$strategy alone" ''
   row "$strategy" "beside a hot one's" "$strategy beside" "$median"
+  for i in '' ' p99'; do
+    row "$strategy" "beside a cell${i:+, p99 us}" "$strategy living$i" ''
+    row "$strategy" "that is lost${i:+, p99 us}" "$strategy lost$i" "$median"
+  done
 done
 [ $missed = 0 ]
