@@ -15,9 +15,8 @@
 # answered 201: else the fault has hit nobody.
 #
 # Or, with --faults redis-failover,slots,node: what becomes of the locks and 202s when Redis fails over or a cluster's slots
-# move (soak.d/redis_failover.sh). Needs neither root nor namespaces.
-#
-# Or, with --faults cell: one of three cells behind HAProxy loses its primary (soak.d/cell_failover.sh). The same.
+# move (soak.d/redis_failover.sh). Or, with --faults cell: one of three cells behind HAProxy loses its primary
+# (soak.d/cell_failover.sh). Neither needs root or namespaces.
 #
 # Without options half, freeze and switchover once, with conditional and batch: five minutes. --untimed: how long anything
 # took is told and not judged, for a machine that is busy with something else. Exit status: 0 as it should be, 1 not, 2 it

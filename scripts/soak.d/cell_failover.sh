@@ -17,7 +17,7 @@ cell_stack() { if [ "$1" = 1 ]; then echo "$stack_dir"; else echo "$root/.stack/
 as_owner() { psql -X -q -tA "${1/user=seckill/user=postgres} target_session_attrs=read-write" "${@:2}"; } # DATABASE WORDS
 
 start_cells() {
-  local cell settings
+  local cell
   for ((cell = 1; cell <= cells; cell++)); do
     [ $cell = 1 ] || "$stack" --dir "$(cell_stack $cell)" down --purge 8>&-
     start_cell_stack "$(cell_stack $cell)" "$([ $cell != 1 ] || echo "${with#,}")"   # one RabbitMQ is enough
@@ -50,8 +50,7 @@ start_balancer() { # NAME CELL: to url
   start_proxy "$folder" "$port"
 }
 
-# Whoever buys there now: what is answered.
-buy() { # URL PRODUCT KEY
+buy() { # URL PRODUCT KEY: prints the status
   curl -sS -o "$out/answer" -w '%{http_code}' --max-time 70 --noproxy '*' ${3:+-H "Idempotency-Key: $3"} \
     -d "{\"product_id\": $2, \"user_id\": 1}" "$1/orders"
 }
@@ -63,7 +62,7 @@ audit() { # EXIT_STATUS SAYS
 }
 
 break_cell() { # FAULT NUMBER
-  local cell=$((RANDOM % cells + 1)) begun_us at old=postgres new=standby told how=killed key="$1-$2-$RANDOM"
+  local cell=$((RANDOM % cells + 1)) begun_us end at old=postgres new=standby told how=killed key="$1-$2-$RANDOM"
   at=$(cell_stack $cell)
   [ "$(as_owner "${databases[cell - 1]}" -c 'SHOW port')" = 5432 ] || old=standby new=postgres
   begun_us=$(now_us)
@@ -81,9 +80,10 @@ break_cell() { # FAULT NUMBER
   "$stack" --dir "$at" failover 8>&-
   echo "$begun_us $1 $((($(now_us) - begun_us) / 1000 + sold_ms)) $cell/$cells" >>"$out/events"
   echo "$begun_us others $others_ms !$cell/$cells" >>"$out/events"
+  end=$((SECONDS + 120))
   say "cell $cell, whose primary was $how: another one after $((($(now_us) - begun_us) / 1000)) ms"
   until told=$(buy "$crowd_server" $((cell + 2)) "$key") && [[ $told == 20[01] ]]; do
-    [ $((($(now_us) - begun_us) / 1000)) -lt 60000 ] || die "cell $cell does not sell again: $told $(cat "$out/answer")"
+    [ $SECONDS -lt $end ] || die "cell $cell does not sell again: $told $(cat "$out/answer")"
     sleep 0.1
   done
   [ "$(as_owner "${databases[cell - 1]}" -c "SELECT count(*) FROM seckill.orders WHERE idempotency_key = '$key' AND status = 1")" = 1 ] ||

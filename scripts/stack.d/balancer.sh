@@ -57,9 +57,9 @@ stop_proxies() {
 # Behind a proxy nobody is on the machine itself: admin calls need a token.
 make_token() { export SECKILL_ADMIN_TOKEN; SECKILL_ADMIN_TOKEN=$(od -An -N 16 -tx1 /dev/urandom | tr -d ' \n'); }
 
-# A cell's PostgreSQL with a standby that commits wait for, and what else the stack in DIR has; into the environment. The
-# standby is a copy of what knows its name already, and so is every one after it.
-start_cell_stack() { # DIR [OPTION OF up]...
+# A cell's stack, whose PostgreSQL has a standby that commits wait for; into the environment. The standby is a copy of what
+# has its name already, and so is every one after it.
+start_cell_stack() { # DIR [NAMES]
   local settings
   "$stack" --dir "$1" up 8>&-
   settings=$("$stack" --dir "$1" env)
