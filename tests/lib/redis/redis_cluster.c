@@ -179,7 +179,7 @@ void cluster_end_move(int slot, int from, int to)
         ;
     cluster_tell(to, "CLUSTER SETSLOT %d NODE %s", slot, id_of(to));
     cluster_tell(from, "CLUSTER SETSLOT %d NODE %s", slot, id_of(to));
-    /* Many calls: the slot's clients, who are told to try again, do not wait for them. */
+    /* Many calls, after the slot has its owner: until then its clients try again. */
     cluster_primaries(ports);
     for (int i = 0; i < CLUSTER_PRIMARIES; i++)
         if (ports[i] != from && ports[i] != to)
