@@ -7,7 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SECOND 1000000
+
 struct hand hand;
+
+static char step[120]; /* of the scene: what happens now */
+static char *words[8]; /* of it; "" behind the last */
 
 static const struct exact_limits limits = {.ops = 200, .budget = 200000};
 
@@ -44,7 +49,7 @@ static char *name_of(int64_t user)
     return name;
 }
 
-struct ledger_op *last(void)
+static struct ledger_op *last(void)
 {
     return &hand.ledger.ops[hand.ledger.ops_count - 1];
 }
@@ -60,7 +65,7 @@ static struct ledger_op *op(enum ledger_kind kind, int64_t start_us, int64_t end
     return last();
 }
 
-struct ledger_op *buy(int64_t user, const char *key, int64_t start_us, int64_t end_us)
+static struct ledger_op *buy(int64_t user, const char *key, int64_t start_us, int64_t end_us)
 {
     struct ledger_op *new = op(LEDGER_BUY, start_us, end_us);
     new->user = name_of(user);
@@ -69,7 +74,7 @@ struct ledger_op *buy(int64_t user, const char *key, int64_t start_us, int64_t e
     return new;
 }
 
-struct ledger_op *answer(struct ledger_op *to, int status, const char *code)
+static struct ledger_op *answer(struct ledger_op *to, int status, const char *code)
 {
     to->status = status;
     to->result = status < 300 ? LEDGER_OK : status < 504 ? LEDGER_FAIL : LEDGER_INFO;
@@ -77,7 +82,7 @@ struct ledger_op *answer(struct ledger_op *to, int status, const char *code)
     return to;
 }
 
-struct ledger_op *names(struct ledger_op *to, const char *order, enum ledger_state state)
+static struct ledger_op *names(struct ledger_op *to, const char *order, enum ledger_state state)
 {
     free(to->order);
     to->order = copy(order);
@@ -85,7 +90,7 @@ struct ledger_op *names(struct ledger_op *to, const char *order, enum ledger_sta
     return to;
 }
 
-struct row_order *row(const char *id, int64_t user, const char *key)
+static struct row_order *row(const char *id, int64_t user, const char *key)
 {
     struct row_order *new = &hand.orders[hand.rows.orders_count++];
     *new = (struct row_order){.id = copy(id),
@@ -97,7 +102,7 @@ struct row_order *row(const char *id, int64_t user, const char *key)
     return new;
 }
 
-struct row_order *sold_row(const char *id, int64_t user, const char *key)
+static struct row_order *sold_row(const char *id, int64_t user, const char *key)
 {
     hand.product.stock--;
     return row(id, user, key);
@@ -110,18 +115,18 @@ struct ledger_op *sell(const char *id, int64_t user, const char *key, int64_t st
     return names(answer(buy(user, key, start_us, end_us), 201, ""), id, LEDGER_CONFIRMED);
 }
 
-struct ledger_op *refuse(int64_t user, const char *key, int64_t start_us, int64_t end_us)
+static struct ledger_op *refuse(int64_t user, const char *key, int64_t start_us, int64_t end_us)
 {
     return answer(buy(user, key, start_us, end_us), 409, "sold_out");
 }
 
-struct ledger_op *cancel(const char *id, int64_t start_us, int64_t end_us, int status)
+static struct ledger_op *cancel(const char *id, int64_t start_us, int64_t end_us, int status)
 {
     return names(answer(op(LEDGER_CANCEL, start_us, end_us), status, ""), id,
                  status == 200 ? LEDGER_CANCELLED : LEDGER_STATE_NONE);
 }
 
-struct ledger_op *hold(const char *id, int64_t user, int64_t start_us, int64_t end_us)
+static struct ledger_op *hold(const char *id, int64_t user, int64_t start_us, int64_t end_us)
 {
     struct ledger_op *new = sell(id, user, NULL, start_us, end_us);
     hand.orders[hand.rows.orders_count - 1].state = LEDGER_PENDING;
@@ -130,7 +135,7 @@ struct ledger_op *hold(const char *id, int64_t user, int64_t start_us, int64_t e
     return new;
 }
 
-void ends(const char *id, enum ledger_state state)
+static void ends(const char *id, enum ledger_state state)
 {
     for (size_t i = 0; i < hand.rows.orders_count; i++) {
         if (strcmp(hand.orders[i].id, id) == 0)
@@ -139,32 +144,39 @@ void ends(const char *id, enum ledger_state state)
     hand.product.stock++;
 }
 
-struct ledger_op *pay(const char *id, int64_t start_us, int64_t end_us, int status,
-                      const char *code)
+static struct ledger_op *pay(const char *id, int64_t start_us, int64_t end_us, int status,
+                             const char *code)
 {
     return names(answer(op(LEDGER_PAY, start_us, end_us), status, code), id,
                  status == 200 ? LEDGER_CONFIRMED : LEDGER_STATE_NONE);
 }
 
-struct ledger_op *look(const char *id, int64_t start_us, int64_t end_us, enum ledger_state state)
+static struct ledger_op *look(const char *id, int64_t start_us, int64_t end_us,
+                              enum ledger_state state)
 {
     return names(answer(op(LEDGER_READ, start_us, end_us), state ? 200 : 404, ""), id, state);
 }
 
-struct ledger_op *restock(int64_t start_us, int64_t end_us, int64_t quantity)
+static struct ledger_op *restock(int64_t start_us, int64_t end_us, int64_t quantity)
 {
     struct ledger_op *new = answer(op(LEDGER_RESTOCK, start_us, end_us), 200, "");
     new->quantity = quantity;
     return new;
 }
 
-void refill_row(int64_t quantity)
+static void refill_row(int64_t quantity)
 {
     hand.restocks[hand.rows.restocks_count++] = (struct row_restock){HAND_PRODUCT, quantity};
     hand.product.stock += quantity;
 }
 
-void run(void)
+static void is_number(const char *what, int64_t is, int64_t wanted)
+{
+    if (is != wanted)
+        fail_msg("%s: %s is %" PRId64 ", not %" PRId64, step, what, is, wanted);
+}
+
+static void run(void)
 {
     hand.error.text[0] = '\0';
     check_result_fini(&hand.result);
@@ -176,7 +188,7 @@ void is_clean(void)
     run();
     if (hand.result.verdict != CHECK_CLEAN) {
         check_print(stderr, &hand.result, &hand.ledger, 5);
-        fail_msg("not clean");
+        fail_msg("%s: not clean", step);
     }
 }
 
@@ -189,36 +201,11 @@ void finds(enum finding_kind kind, size_t times, int64_t units)
             (i == FINDING_NOT_LINEARIZABLE && i != (int)kind))
             continue;
         check_print(stderr, &hand.result, &hand.ledger, 5);
-        fail_msg("%s: %zu, not %zu", finding_name((enum finding_kind)i),
+        fail_msg("%s: %s: %zu, not %zu", step, finding_name((enum finding_kind)i),
                  hand.result.findings.counts[i], wanted);
     }
-    assert_int_equal(hand.result.findings.units[kind], units);
-    assert_int_equal(hand.result.verdict, CHECK_VIOLATED);
-}
-
-void begin_clean(void)
-{
-    begin(2);
-    sell("a", 1, "k1", 10, 20);
-    names(answer(buy(1, "k1", 30, 40), 200, ""), "a", LEDGER_CONFIRMED);
-    sell("b", 2, NULL, 15, 50);
-    refuse(3, "k3", 60, 70);
-    cancel("b", 80, 90, 200);
-    ends("b", LEDGER_CANCELLED);
-    look("b", 95, 96, LEDGER_CANCELLED);
-    sold_row("c", 4, "k4");
-    buy(4, "k4", 100, 0); /* never answered, and sold */
-    buy(5, "k5", 110, 0); /* never answered, and not */
-    restock(120, 130, 2);
-    refill_row(2);
-    sold_row("d", 6, "k6");
-    names(answer(buy(6, "k6", 140, 150), 202, ""), "d", LEDGER_QUEUED);
-    look("d", 160, 170, LEDGER_QUEUED);
-    look("d", 180, 190, LEDGER_CONFIRMED);
-    answer(buy(7, NULL, 200, 210), 503, "queue_full");
-    row("e", 8, "k8")->state = LEDGER_FAILED;
-    names(answer(buy(8, "k8", 220, 230), 202, ""), "e", LEDGER_QUEUED);
-    look("e", 240, 250, LEDGER_FAILED);
+    is_number("units", hand.result.findings.units[kind], units);
+    is_number("verdict", hand.result.verdict, CHECK_VIOLATED);
 }
 
 int hand_tear_down(void **state)
@@ -227,4 +214,235 @@ int hand_tear_down(void **state)
     begin(0);
     ledger_fini(&hand.ledger);
     return 0;
+}
+
+/* --- scenes --- */
+
+static bool verb(const char *word)
+{
+    return strcmp(words[0], word) == 0;
+}
+
+/* "7", "-2", and of a time "2s+10": behind two seconds. */
+static int64_t number(size_t i)
+{
+    char *end;
+    double value = strtod(words[i], &end);
+    if (*end != 's')
+        return (int64_t)value;
+    return (int64_t)(value * SECOND) + strtoll(end + 1, NULL, 10);
+}
+
+/* "-": none. */
+static const char *text(size_t i)
+{
+    return strcmp(words[i], "-") == 0 ? "" : words[i];
+}
+
+static enum ledger_state state_of(const char *name)
+{
+    int state = strcmp(name, "none") == 0 ? 0 : ledger_state_of(name);
+    if (state < 0)
+        fail_msg("%s: no state %s", step, name);
+    return (enum ledger_state)state;
+}
+
+static enum finding_kind kind_of(const char *name)
+{
+    static const char *const ids[] = {
+#define CLAIM(id, number, wrong, means, name, needs, find, tested) #id,
+#include "loadtest/judge/claims/claims.def"
+#undef CLAIM
+    };
+    int kind = 0;
+    while (kind < FINDING_KIND_COUNT && strcmp(ids[kind], name) != 0)
+        kind++;
+    if (kind == FINDING_KIND_COUNT)
+        fail_msg("%s: no finding %s", step, name);
+    return (enum finding_kind)kind;
+}
+
+/* An operation or a row. */
+static bool comes(void)
+{
+    if (verb("begin"))
+        begin(number(1));
+    else if (verb("sell"))
+        sell(words[1], number(2), text(3), number(4), number(5));
+    else if (verb("buy"))
+        buy(number(1), text(2), number(3), number(4));
+    else if (verb("refuse"))
+        refuse(number(1), text(2), number(3), number(4));
+    else if (verb("hold"))
+        hold(words[1], number(2), number(3), number(4));
+    else if (verb("pay"))
+        pay(words[1], number(2), number(3), (int)number(4), words[5]);
+    else if (verb("cancel"))
+        cancel(words[1], number(2), number(3), (int)number(4));
+    else if (verb("look"))
+        look(words[1], number(2), number(3), state_of(words[4]));
+    else if (verb("restock"))
+        restock(number(1), number(2), number(3));
+    else if (verb("refill"))
+        refill_row(number(1));
+    else if (verb("sold"))
+        sold_row(words[1], number(2), text(3));
+    else if (verb("row"))
+        row(words[1], number(2), text(3))->state = state_of(words[4]);
+    else if (verb("ends"))
+        ends(words[1], state_of(words[2]));
+    else
+        return false;
+    return true;
+}
+
+static void set_op(struct ledger_op *op, const char *member, size_t value)
+{
+    if (strcmp(member, "from") == 0)
+        op->start_us = number(value);
+    else if (strcmp(member, "until") == 0)
+        op->end_us = number(value);
+    else if (strcmp(member, "units") == 0)
+        op->quantity = number(value);
+    else if (strcmp(member, "fence") == 0)
+        op->fence = number(value);
+    else if (strcmp(member, "hold_s") == 0)
+        op->hold_s = number(value);
+    else if (strcmp(member, "status") == 0)
+        op->status = (int)number(value);
+    else if (strcmp(member, "state") == 0)
+        op->state = state_of(words[value]);
+    else if (strcmp(member, "named") == 0)
+        op->named = strdup(words[value]);
+    else
+        fail_msg("%s: what is %s?", step, member);
+}
+
+static void set_order(struct row_order *order, const char *member)
+{
+    if (strcmp(member, "units") == 0)
+        order->quantity = number(3);
+    else if (strcmp(member, "state") == 0)
+        order->state = state_of(words[3]);
+    else if (strcmp(member, "told") == 0)
+        order->told = state_of(words[3]);
+    else if (strcmp(member, "overdue") == 0)
+        order->overdue = true;
+    else if (strcmp(member, "lost") == 0)
+        order->lost = true;
+    else
+        fail_msg("%s: what is %s?", step, member);
+}
+
+static void forget_key(char **key)
+{
+    free(*key);
+    *key = NULL;
+}
+
+/* Something that is there already. */
+static bool changes(void)
+{
+    if (verb("answer"))
+        answer(last(), (int)number(1), words[2]);
+    else if (verb("names"))
+        names(last(), text(1), state_of(words[2]));
+    else if (verb("last"))
+        set_op(last(), words[1], 2);
+    else if (verb("first"))
+        set_op(&hand.ledger.ops[0], words[1], 2);
+    else if (verb("order"))
+        set_order(&hand.orders[number(1)], words[2]);
+    else if (verb("keyless")) {
+        forget_key(&last()->key);
+        forget_key(&hand.orders[hand.rows.orders_count - 1].key);
+    } else if (verb("unknown")) {
+        last()->result = LEDGER_INFO;
+        last()->state = LEDGER_STATE_NONE;
+    } else if (verb("left"))
+        hand.product.stock += number(1);
+    else if (verb("limit"))
+        hand.ledger.products[0].limit = number(1);
+    else if (verb("row_limit"))
+        hand.product.limit = number(1);
+    else
+        return false;
+    return true;
+}
+
+static void is_counted(const char *what, int64_t wanted)
+{
+    const struct check_result *result = &hand.result;
+    const struct {
+        const char *name;
+        size_t count;
+    } counts[] = {
+        {"confirmed", result->confirmed},
+        {"pending", result->pending},
+        {"expired", result->expired},
+        {"paid", result->paid},
+        {"too_late", result->too_late},
+        {"sold_out", result->sold_out},
+        {"info", result->results[LEDGER_INFO]},
+        {"exact", result->exact[EXACT_YES]},
+        {"not_tried", result->exact[EXACT_NOT_TRIED]},
+        {"shown", result->findings.count ? result->findings.items[0].ops_count : 0},
+        {"proved_nothing", result->verdict == CHECK_PROVED_NOTHING},
+    };
+    size_t i = 0;
+    while (i < sizeof counts / sizeof *counts && strcmp(counts[i].name, what) != 0)
+        i++;
+    if (i == sizeof counts / sizeof *counts)
+        fail_msg("%s: what is %s?", step, what);
+    else
+        is_number(what, (int64_t)counts[i].count, wanted);
+}
+
+static bool is_seen(void)
+{
+    if (verb("run"))
+        run();
+    else if (verb("clean"))
+        is_clean();
+    else if (verb("finds"))
+        finds(kind_of(words[1]), (size_t)number(2), number(3));
+    else if (verb("counts"))
+        is_number(words[1], (int64_t)hand.result.findings.counts[kind_of(words[1])], number(2));
+    else if (verb("is"))
+        is_counted(words[1], number(2));
+    else
+        return false;
+    return true;
+}
+
+void happens(const char *all)
+{
+    static char empty[] = "";
+    char copied[2000], split[sizeof step], *rest = NULL;
+    snprintf(copied, sizeof copied, "%s", all);
+    assert_true(strlen(all) < sizeof copied);
+    for (char *one = strtok_r(copied, ";", &rest); one; one = strtok_r(NULL, ";", &rest)) {
+        char *more = NULL;
+        snprintf(step, sizeof step, "%s", one + strspn(one, " "));
+        snprintf(split, sizeof split, "%s", step);
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            words[i] = strtok_r(i ? NULL : split, " ", &more);
+            words[i] = words[i] ? words[i] : empty;
+        }
+        if (*words[0] && !comes() && !changes() && !is_seen())
+            fail_msg("%s: nothing is called so", step);
+    }
+    step[0] = '\0';
+}
+
+static void play(void **state)
+{
+    const struct scene *scene = *state;
+    happens(scene->happens);
+}
+
+void scenes_add(struct scene *scenes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        t_add((struct CMUnitTest){scenes[i].name, play, NULL, NULL, &scenes[i]}, false);
 }
