@@ -6,6 +6,7 @@
 #include "lib/t.h"
 
 #include "bench/tools/pgbench.h"
+#include "harness/fixtures/has.h"
 #include "harness/fixtures/program.h"
 #include "lib/pgbouncer.h"
 #include "loadtest/judge/witness.h"
@@ -73,15 +74,8 @@ TEST(only_rows_of_this_sale_count)
         "'not_committed'), (1, 4, 5, 6, 1, 'earlier', NULL, NULL);"
         "INSERT INTO restock VALUES (1, 4, 8)");
     struct books audit = audited(1);
-    assert_int_equal(audit.initial_stock, 10);
-    assert_int_equal(audit.sold, 2);
-    assert_int_equal(audit.confirmed_rows, 1);
-    assert_int_equal(audit.failed_rows, 1);
-    assert_int_equal(audit.revoked_rows, 2);
-    assert_int_equal(audit.lost, 4);
-    assert_int_equal(audit.queued, 3);
-    assert_int_equal(audit.restocked, 0);
-    assert_string_equal(audit.strategies, "none");
+    HAS(audit, initial_stock, 10, sold, 2, confirmed_rows, 1, failed_rows, 1, revoked_rows, 2, lost,
+        4, queued, 3, restocked, 0, strategies, "none");
     assert_true(books_consistent(&audit));
 }
 
@@ -106,14 +100,10 @@ TEST(oversold_and_lost)
     sql("INSERT INTO product VALUES (3, 1, 0, NULL, 1);"
         "INSERT INTO orders SELECT 3, 1, n, 1, 1 FROM generate_series(1, 20) AS n");
     struct books audit = audited(3);
-    assert_int_equal(audit.sold, 20);
-    assert_int_equal(audit.oversold, 19);
-    assert_int_equal(audit.lost_updates, 19);
+    HAS(audit, sold, 20, oversold, 19, lost_updates, 19);
     sql("INSERT INTO restock VALUES (3, 1, 19), (3, 1, 0)");
     audit = audited(3);
-    assert_int_equal(audit.oversold, 0);
-    assert_int_equal(audit.lost_updates, 0);
-    assert_int_equal(audit.restock_rows, 1);
+    HAS(audit, oversold, 0, lost_updates, 0, restock_rows, 1);
 }
 
 /* By the epoch that a PUT has answered, and by those that stood there since. */
@@ -142,8 +132,7 @@ TEST(duplicates_and_limits)
     assert_int_equal(limit, 2);
     assert_int_equal(audit.duplicate_orders, 1);
     /* User 5; the cancelled unit of 3 is back, and what 4 waits for may be refused. */
-    assert_int_equal(audit.limit_violations, 1);
-    assert_int_equal(audit.lost_updates, 0);
+    HAS(audit, limit_violations, 1, lost_updates, 0);
     assert_false(books_consistent(&audit));
 }
 
@@ -155,15 +144,10 @@ TEST(what_it_waits_for)
     sql("INSERT INTO product VALUES (7, 5, 3, NULL, 2), (8, 5, 4, NULL, 1);"
         "INSERT INTO orders VALUES (7, 2, 1, 2, 1), (8, 1, 1, 1, 0)");
     assert_true(witness_look(witness, 7, 8, &seen, &error));
-    assert_int_equal(seen.products, 2);
-    assert_int_equal(seen.stock, 7);
-    assert_int_equal(seen.orders, 2);
-    assert_int_equal(seen.queued, 1);
-    assert_false(seen.leftovers);
+    HAS(seen, products, 2, stock, 7, orders, 2, queued, 1, leftovers, false);
     sql("INSERT INTO orders VALUES (7, 1, 1, 2, 1)");
     assert_true(witness_look(witness, 7, 8, &seen, &error));
-    assert_true(seen.leftovers);
-    assert_int_equal(seen.orders, 2);
+    HAS(seen, leftovers, true, orders, 2);
     witness_destroy(witness);
 }
 
@@ -336,16 +320,11 @@ TEST(what_is_held_is_taken)
     sql("INSERT INTO product VALUES (41, 10, 3, 4, 5);"
         "INSERT INTO orders VALUES (41, 5, 1, 2, 1), (41, 5, 2, 5, 4), (41, 5, 3, 9, 5)");
     struct books audit = audited(41);
-    assert_int_equal(audit.sold, 2);
-    assert_int_equal(audit.held, 5);
-    assert_int_equal(audit.lost_updates, 0);
-    assert_int_equal(audit.oversold, 0);
-    assert_int_equal(audit.limit_violations, 1);
-    assert_int_equal(audit.confirmed_rows, 3);
+    HAS(audit, sold, 2, held, 5, lost_updates, 0, oversold, 0, limit_violations, 1, confirmed_rows,
+        3);
     sql("UPDATE orders SET quantity = 9 WHERE product_id = 41 AND status = 4");
     audit = audited(41);
-    assert_int_equal(audit.oversold, 1);
-    assert_int_equal(audit.lost_updates, 4);
+    HAS(audit, oversold, 1, lost_updates, 4);
 }
 
 TEST_EACH(set_up, tear_down)

@@ -4,6 +4,7 @@
  */
 #include "lib/t.h"
 
+#include "harness/fixtures/has.h"
 #include "harness/fixtures/program.h"
 #include "loadtest/commands/articles/articles.h"
 #include "loadtest/load/open_loop.h"
@@ -59,8 +60,7 @@ TEST(increments_are_counted)
     expect(VERDICT_UNSAFE, NULL);
     measure(&counter, "conditional", 3, false);
     expect(VERDICT_KEPT, "1,200");
-    assert_int_equal(result.load.requests, 1200);
-    assert_int_equal(result.counts.committed, 1200);
+    HAS(result, load.requests, 1200, counts.committed, 1200);
 }
 
 static const struct article_experiment balance = {.article = "001",
@@ -99,8 +99,7 @@ TEST(drawn_products_are_sold_once)
     expect(VERDICT_UNSAFE, NULL);
     measure(&spread, "redis-token", 3, false);
     expect(VERDICT_KEPT, NULL);
-    assert_int_equal(result.audit.oversold, 0);
-    assert_int_equal(result.counts.total, 300);
+    HAS(result, audit.oversold, 0, counts.total, 300);
 }
 
 /* Sixteen read the same row, one writes it: the others' turns were in vain. */

@@ -5,6 +5,7 @@
 
 #include "bench/tools/steal.h"
 #include "harness/bench/bench_case.h"
+#include "harness/fixtures/has.h"
 
 #include "base/clock.h"
 
@@ -52,8 +53,7 @@ TEST(noise_is_said)
     assert_false(case_judged.same);
     case_measured(MEASURE_E, USAGE_SERVER, 95, 95, 101);
     assert_int_equal(case_judge(&of), BENCH_MET);
-    assert_false(case_judged.unsure);
-    assert_true(case_judged.same);
+    HAS(case_judged, unsure, false, same, true);
     case_measured(MEASURE_E, USAGE_SERVER, 60, 61, 62);
     assert_int_equal(case_judge(&of), BENCH_MISSED);
     assert_false(case_judged.unsure || case_judged.same);
@@ -178,8 +178,7 @@ TEST(what_the_host_took)
 {
     struct steal before, after;
     assert_true(steal_parse("cpu  100 10 50 900 40 5 15 20 0 0\n", &before));
-    assert_int_equal(before.ran, 180);
-    assert_int_equal(before.stolen, 20);
+    HAS(before, ran, 180, stolen, 20);
     after = (struct steal){before.ran + 300, before.stolen + 100};
     assert_true(steal_share(&before, &after) == 0.25);
     assert_true(steal_share(&before, &before) <= 0);

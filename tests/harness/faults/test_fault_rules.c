@@ -3,6 +3,7 @@
 #include "lib/t.h"
 
 #include "harness/faults/cell_runs.h"
+#include "harness/fixtures/has.h"
 
 #include "loadtest/faults/confidence.h"
 
@@ -204,14 +205,8 @@ TEST(gaps_and_heals_are_measured)
     sale(&ledger, 1800000, LEDGER_OK, 202);
     sale(&ledger, 2900000, LEDGER_OK, 201);
     sales_look(&sales, &ledger, 1000000, 3000000, &healed, 1);
-    assert_int_equal(sales.sold, 4);
-    assert_int_equal(sales.longest_gap_us, 1100000);
-    assert_int_equal(sales.first_after_us, 300000);
-    assert_int_equal(sales.steps[1], 1);
-    assert_int_equal(sales.steps[2], 1);
-    assert_int_equal(sales.steps[8], 1);
-    assert_int_equal(sales.count, 20);
-    assert_int_equal(sales.shades[0].begin_us, 300000);
+    HAS(sales, sold, 4, longest_gap_us, 1100000, first_after_us, 300000, steps[1], 1, steps[2], 1,
+        steps[8], 1, count, 20, shades[0].begin_us, 300000);
     sales_look(&sales, &ledger, 1000000, 3000000, &late, 1);
     assert_int_equal(sales.first_after_us, -1);
     ledger_fini(&ledger);

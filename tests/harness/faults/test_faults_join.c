@@ -3,6 +3,7 @@
 #include "lib/t.h"
 
 #include "harness/faults/cell_runs.h"
+#include "harness/fixtures/has.h"
 #include "loadtest/report/matrix_report.h"
 
 #include <stdio.h>
@@ -108,10 +109,8 @@ TEST(what_was_written_is_read)
     assert_true(matrix_read(folders->names[0], &matrix, &made_on, &error));
     assert_int_equal(matrix.count, 1);
     assert_ptr_equal(matrix.cells[0].fault, &fault_stall);
-    assert_int_equal(matrix.cells[0].expected, CELL_BREAKS);
-    assert_int_equal(matrix.cells[0].red, 2);
-    assert_int_equal(matrix.cells[0].seeds[0].last, 7);
-    assert_string_equal(matrix.cells[0].shown.example, cell.shown.example);
+    HAS(matrix.cells[0], expected, CELL_BREAKS, red, 2, seeds[0].last, 7, shown.example,
+        cell.shown.example);
     /* All the rest: written once more it is the same file. */
     assert_true(matrix_write(new_folder(folders), &matrix, made_on, &error));
     free(matrix.cells);
@@ -139,9 +138,7 @@ TEST(columns_of_other_pieces_stand_where_they_belong)
     assert_ptr_equal(matrix.cells[0].fault, &fault_calm);
     assert_string_equal(matrix.cells[0].strategy.name, "conditional");
     assert_ptr_equal(matrix.cells[1].fault, &fault_stall);
-    assert_string_equal(matrix.cells[3].strategy.name, "none");
-    assert_int_equal(matrix.joined, 2);
-    assert_int_equal(matrix.runs, 2);
+    HAS(matrix, cells[3].strategy.name, "none", joined, 2, runs, 2);
     assert_int_equal(matrix_status(&matrix), 0);
     free(matrix.cells);
 }
@@ -169,16 +166,11 @@ TEST(runs_of_one_cell_are_added_up)
     assert_true(join(folders, &matrix, &error));
     assert_int_equal(matrix.count, 1);
     const struct cell *cell = &matrix.cells[0];
-    assert_int_equal(cell->runs, 10);
-    assert_int_equal(cell->red, 3);
-    assert_int_equal(cell->invalid, 1);
-    assert_int_equal(cell->violations[FINDING_OVERSOLD], 3);
-    assert_int_equal(cell->longest_gap_us, 5);
+    HAS(*cell, runs, 10, red, 3, invalid, 1, violations[FINDING_OVERSOLD], 3, longest_gap_us, 5);
     assert_int_equal(cell->first_after_us, -1); /* in one of them none came */
     assert_string_equal(cell->shown.example, "the second's");
     assert_int_equal(cell->seeds_count, 2); /* 1 to 7 is one stretch */
-    assert_int_equal(cell->seeds[0].last, 7);
-    assert_int_equal(cell->seeds[1].first, 101);
+    HAS(*cell, seeds[0].last, 7, seeds[1].first, 101);
     free(matrix.cells);
 }
 

@@ -1,5 +1,6 @@
 /* The search for the highest rate that holds, on made-up services: it ends, it finds the rate where
  * there is one, and noise does not lead it astray. */
+#include "harness/fixtures/has.h"
 #include "lib/t.h"
 
 #include "loadtest/commands/capacity/capacity_search.h"
@@ -44,8 +45,7 @@ TEST(the_rate_of_a_steady_service_is_found)
             find(&service, 1, first[j], 1000000);
             assert_in_range(search.found, rates[i] - rates[i] / 20 - 1, rates[i]);
             assert_true(search.fails > rates[i]);
-            assert_int_equal(search.held, CAPACITY_CONFIRMATIONS);
-            assert_int_equal(search.failed, 0);
+            HAS(search, held, CAPACITY_CONFIRMATIONS, failed, 0);
             assert_in_range(search.runs, 4, 40);
         }
     }
@@ -80,25 +80,20 @@ TEST(one_that_never_holds_has_no_rate)
 {
     struct service service = {.holds_to = 0};
     find(&service, 1, 200, 1000000);
-    assert_int_equal(search.found, 0);
-    assert_int_equal(search.holds, 0);
-    assert_int_equal(search.fails, 1);
+    HAS(search, found, 0, holds, 0, fails, 1);
     service = (struct service){.holds_to = 99};
     find(&service, 100, 100, 1000000);
-    assert_int_equal(search.found, 0);
-    assert_int_equal(search.runs, 1);
+    HAS(search, found, 0, runs, 1);
 }
 
 TEST(one_that_always_holds_has_the_highest)
 {
     struct service service = {.holds_to = 1000000000};
     find(&service, 1, 200, 100000);
-    assert_int_equal(search.found, 100000);
-    assert_int_equal(search.fails, 0);
+    HAS(search, found, 100000, fails, 0);
     service.asked = 0;
     find(&service, 5, 5, 5);
-    assert_int_equal(search.found, 5);
-    assert_int_equal(search.runs, 1 + CAPACITY_CONFIRMATIONS);
+    HAS(search, found, 5, runs, 1 + CAPACITY_CONFIRMATIONS);
 }
 
 /* One failure among those that confirm is noise; the second is not, and a tenth less is asked. */
@@ -111,17 +106,12 @@ TEST(a_rate_that_is_not_confirmed_is_given_up)
     assert_int_equal(search.rate, 1000);
     capacity_tell(&search, true);
     capacity_tell(&search, false);
-    assert_int_equal(search.stage, CAPACITY_CONFIRMS);
-    assert_int_equal(search.rate, 900);
-    assert_int_equal(search.fails, 1000);
-    assert_int_equal(search.holds, 0);
+    HAS(search, stage, CAPACITY_CONFIRMS, rate, 900, fails, 1000, holds, 0);
     capacity_tell(&search, true);
     capacity_tell(&search, false);
     capacity_tell(&search, true);
     capacity_tell(&search, true);
-    assert_int_equal(search.found, 900);
-    assert_int_equal(search.held, 3);
-    assert_int_equal(search.failed, 1);
+    HAS(search, found, 900, held, 3, failed, 1);
 }
 
 /* Whatever it is told. */

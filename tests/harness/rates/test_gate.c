@@ -3,6 +3,7 @@
 #include "lib/t.h"
 
 #include "harness/fixtures/document_of.h"
+#include "harness/fixtures/has.h"
 #include "loadtest/report/pipeline/gate.h"
 
 #include <stdlib.h>
@@ -67,8 +68,7 @@ TEST(phases_that_take_time_are_judged)
     runs[2].load.p99_us = 300000;
     use("p99>250ms,failed>=1%");
     printed(runs, 3, &gate);
-    assert_int_equal(gate.judged, 2);
-    assert_int_equal(gate.failed, 2);
+    HAS(gate, judged, 2, failed, 2);
     assert_string_equal(written,
                         "\nThresholds (--fail-if)\n"
                         "  conditional, speed, 1 instance, round 1: failed>=1%: 1.000 %\n"
@@ -93,8 +93,7 @@ TEST(what_was_not_measured_is_not_judged)
         (struct usage){.seconds = 2, .generator_busy = 1, .server_busy = 0.2, .server_cpu = 0.2};
     use("p99>1s");
     t_says(printed(runs, 2, &gate), "not judged");
-    assert_int_equal(gate.judged, 0);
-    assert_int_equal(gate.unjudged, 2);
+    HAS(gate, judged, 0, unjudged, 2);
     assert_int_equal(gate_exit_status(&gate, 0), 2);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "lib/t.h"
 
+#include "harness/fixtures/has.h"
 #include "harness/fixtures/program.h"
 #include "loadtest/fleet/api.h"
 #include "loadtest/load/detail.h"
@@ -167,17 +168,12 @@ TEST_WITH(a_lead_comes_first, NULL, NULL)
     struct arrivals_plan schedule;
     struct phase_plan plan = {.scenario = SCENARIO_HOT, .rate_per_s = 100, .lead_s = 3};
     phase_open_plan(&plan, 6000000, &schedule);
-    assert_int_equal(schedule.parts_count, 2);
-    assert_string_equal(schedule.parts[0].name, "lead");
-    assert_int_equal(schedule.lead_us, 3000000);
-    assert_int_equal(schedule.parts[0].duration_us, 3000000);
-    assert_string_equal(schedule.parts[1].name, "steady");
-    assert_int_equal(schedule.parts[1].duration_us, 6000000);
+    HAS(schedule, parts_count, 2, parts[0].name, "lead", lead_us, 3000000, parts[0].duration_us,
+        3000000, parts[1].name, "steady", parts[1].duration_us, 6000000);
     assert_true(schedule.parts[0].rate_per_s == 100 && schedule.parts[1].rate_per_s == 100);
     plan.lead_s = 0;
     phase_open_plan(&plan, 6000000, &schedule);
-    assert_int_equal(schedule.parts_count, 1);
-    assert_string_equal(schedule.parts[0].name, "steady");
+    HAS(schedule, parts_count, 1, parts[0].name, "steady");
 }
 
 /* A server that stands still for 1.5 s: the 150 orders of 500 that were due meanwhile all waited,

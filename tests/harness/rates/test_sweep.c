@@ -3,6 +3,7 @@
 #include "lib/t.h"
 
 #include "bench/take/goodput.h"
+#include "harness/fixtures/has.h"
 #include "harness/fixtures/program.h"
 
 #include <stdio.h>
@@ -128,11 +129,7 @@ TEST_WITH(an_overload_has_a_lead, NULL, NULL)
 {
     struct phase_plan plan = {.duration_s = 3, .connections = 256, .threads = 2};
     struct phase_plan overload = goodput_overload(&plan, 1234.5, 12000);
-    assert_int_equal(overload.lead_s, 3);
-    assert_int_equal(overload.duration_s, 6);
-    assert_int_equal(overload.rate_per_s, 1234);
-    assert_int_equal(overload.connections, 12000);
-    assert_int_equal(overload.threads, 1);
+    HAS(overload, lead_s, 3, duration_s, 6, rate_per_s, 1234, connections, 12000, threads, 1);
     assert_int_equal(goodput_overload(&plan, 0.5, 64).rate_per_s, 1);
 }
 

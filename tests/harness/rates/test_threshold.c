@@ -1,4 +1,5 @@
 /* Thresholds: what is read, each mistake's message, and when a condition is met. */
+#include "harness/fixtures/has.h"
 #include "lib/t.h"
 
 #include "loadtest/judge/threshold.h"
@@ -17,9 +18,7 @@ static void is_read_as(size_t number, enum threshold_measure measure, enum thres
                        enum threshold_unit unit, double limit)
 {
     const struct threshold *one = &list.items[number];
-    assert_int_equal(one->measure, measure);
-    assert_int_equal(one->order, order);
-    assert_int_equal(one->unit, unit);
+    HAS(*one, measure, measure, order, order, unit, unit);
     if (one->limit < limit * 0.999999 || one->limit > limit * 1.000001)
         fail_msg("%s: %f, not %f", one->text, one->limit, limit);
 }

@@ -5,6 +5,7 @@
  */
 #include "lib/t.h"
 
+#include "harness/fixtures/has.h"
 #include "harness/fixtures/program.h"
 #include "loadtest/phase/repeats.h"
 
@@ -72,9 +73,7 @@ static void a_limit_is_kept(const char *load)
 {
     program_exits(0, t_text(RUN "--instances 2 --stock 59 --users 30 --limit 2 --wide %s", load));
     struct witness_holdings holdings = holdings_by_rows();
-    assert_int_equal(holdings.orders, 59);
-    assert_int_equal(holdings.most, 2);
-    assert_int_equal(holdings.buyers, 30);
+    HAS(holdings, orders, 59, most, 2, buyers, 30);
     program_expect("conditional", "truth", 2, "kept");
     assert_in_range(figure(0, "committed"), 1, 60);
     assert_int_equal(figure(0, "limit_reached"), figure(0, "refused"));
@@ -165,8 +164,7 @@ static void repeats_are_no_sales(const char *load)
     program_exits(0,
                   t_text(RUN "--instances 2 --keys 50%% --users 60 --limit 1 --stock 50 %s", load));
     struct witness_holdings holdings = holdings_by_rows();
-    assert_int_equal(holdings.orders, 50);
-    assert_int_equal(holdings.buyers, 50);
+    HAS(holdings, orders, 50, buyers, 50);
     size_t count = json_array_size(program_json("results.json/runs"));
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(figure(i, "audit/duplicate_orders"), 0);

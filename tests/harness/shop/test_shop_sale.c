@@ -3,6 +3,7 @@
  * claim, one that does not is BROKEN; a step that says sold out, orders that are accepted first;
  * and what the books cannot say.
  */
+#include "harness/fixtures/has.h"
 #include "harness/shop/own_shop.h"
 #include "lib/t.h"
 #include "loadtest/shop/audit/audit.h"
@@ -91,8 +92,7 @@ TEST_WITH(test_a_shop_that_protects_its_stock_keeps_every_claim, program_one, en
         }
     }
     assert_true(sale.ledger.ops_count > 160);
-    assert_int_equal(sale.ledger.books.orders_count, OWN_SHOP_STOCK);
-    assert_int_equal(sale.ledger.books.left, 0);
+    HAS(sale.ledger.books, orders_count, OWN_SHOP_STOCK, left, 0);
 }
 
 /* A race, made wide: whoever reads the stock writes it 20 ms later. It is run again when nobody
@@ -231,8 +231,7 @@ TEST_WITH(test_books_in_another_encoding, program_alone, end)
     target.stock_left.sql = NULL;
     target.orders.sql = "SELECT 7, 'Jos' || chr(233), 2";
     t_done(audit_read(&asker, &books, &error), error);
-    assert_string_equal(books.orders[0].user, "Jos\xc3\xa9");
-    assert_int_equal(books.orders[0].quantity, 2);
+    HAS(books.orders[0], user, "Jos\xc3\xa9", quantity, 2);
     rows_fini(&books);
     expect_refusal(&(struct shop_query){.sql = "SET client_encoding = LATIN1; "
                                                "SELECT 7, 'Jos' || chr(233), 2"},
@@ -248,13 +247,8 @@ TEST_WITH(test_books_by_a_command, program_alone, end)
         (struct shop_query){.command = "echo aside >&2; echo '[[7, \"ann\"], [\"b\", 8, 2]]'"};
     target.stock_left = (struct shop_query){.command = "echo $STOCK"};
     t_done(audit_read(&asker, &books, &error), error);
-    assert_int_equal(books.left, OWN_SHOP_STOCK);
-    assert_int_equal(books.orders_count, 2);
-    assert_string_equal(books.orders[0].id, "7");
-    assert_string_equal(books.orders[0].user, "ann");
-    assert_int_equal(books.orders[0].quantity, 1);
-    assert_string_equal(books.orders[1].user, "8");
-    assert_int_equal(books.orders[1].quantity, 2);
+    HAS(books, left, OWN_SHOP_STOCK, orders_count, 2, orders[0].id, "7", orders[0].user, "ann",
+        orders[0].quantity, 1, orders[1].user, "8", orders[1].quantity, 2);
     rows_fini(&books);
 }
 

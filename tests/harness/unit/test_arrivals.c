@@ -1,4 +1,5 @@
 /* The open-loop generator's parts that need no server: schedules, latencies, answers. */
+#include "harness/fixtures/has.h"
 #include "lib/t.h"
 
 #include "loadtest/engine/client.h"
@@ -102,8 +103,7 @@ TEST(a_gap_goes_on_into_the_next_part)
     arrivals_init(&arrivals, &plan);
     assert_int_equal(arrivals.at_us, 500000);
     arrivals_next(&arrivals);
-    assert_int_equal(arrivals.at_us, 1250000);
-    assert_int_equal(arrivals.part, 1);
+    HAS(arrivals, at_us, 1250000, part, 1);
     arrivals_next(&arrivals);
     assert_true(arrivals.ended);
 }
@@ -131,11 +131,7 @@ TEST(quantiles_are_of_the_whole)
     latency_add(&one, 500000);
     latency_merge(&sum, &one);
     struct latency_figures figures = latency_read(&sum);
-    assert_int_equal(figures.count, 100);
-    assert_int_equal(figures.p50_us, 10);
-    assert_int_equal(figures.p99_us, 10);
-    assert_int_equal(figures.p999_us, 500000);
-    assert_int_equal(figures.max_us, 500000);
+    HAS(figures, count, 100, p50_us, 10, p99_us, 10, p999_us, 500000, max_us, 500000);
 }
 
 TEST(answers_of_ours_are_read)
@@ -145,8 +141,7 @@ TEST(answers_of_ours_are_read)
     for (size_t used = 0; used < strlen(text); used++)
         assert_int_equal(answer_read(text, used, &answer), ANSWER_PARTIAL);
     assert_int_equal(answer_read(text, strlen(text), &answer), ANSWER_WHOLE);
-    assert_int_equal(answer.status, 409);
-    assert_false(answer.closes);
+    HAS(answer, status, 409, closes, false);
     static const char last[] =
         "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     assert_int_equal(answer_read(last, strlen(last), &answer), ANSWER_WHOLE);

@@ -1,5 +1,6 @@
 /* The audit's formulas. */
 #include "lib/t.h"
+#include "harness/fixtures/has.h"
 
 #include "loadtest/judge/books.h"
 
@@ -15,28 +16,23 @@ static struct books computed(int64_t initial, int64_t restocked, int64_t sold, i
 TEST(twenty_buyers_of_one_unit)
 {
     struct books audit = computed(1, 0, 20, 0);
-    assert_int_equal(audit.oversold, 19);
-    assert_int_equal(audit.lost_updates, 19);
+    HAS(audit, oversold, 19, lost_updates, 19);
     assert_false(books_consistent(&audit));
 }
 
 TEST(lost_updates_without_overselling)
 {
     struct books audit = computed(1000, 0, 30, 990);
-    assert_int_equal(audit.oversold, 0);
-    assert_int_equal(audit.lost_updates, 20);
+    HAS(audit, oversold, 0, lost_updates, 20);
     /* Restocks that were lost leave less than there should be. */
     audit = computed(0, 50, 0, 40);
-    assert_int_equal(audit.lost_updates, 10);
-    assert_int_equal(audit.oversold, 0);
+    HAS(audit, lost_updates, 10, oversold, 0);
 }
 
 TEST(a_negative_stock_is_inconsistent)
 {
     struct books audit = computed(10, 0, 11, -1);
-    assert_int_equal(audit.oversold, 1);
-    assert_int_equal(audit.lost_updates, 0);
-    assert_int_equal(audit.negative, 1);
+    HAS(audit, oversold, 1, lost_updates, 0, negative, 1);
     assert_false(books_consistent(&audit));
     struct books exact = computed(10, 5, 15, 0);
     assert_true(books_consistent(&exact));
@@ -53,14 +49,9 @@ TEST(sums_do_not_cancel_out)
     books_add_strategies(&under, "none");
     books_add(&sum, &over);
     books_add(&sum, &under);
-    assert_int_equal(sum.products, 2);
-    assert_int_equal(sum.oversold, 2);
-    assert_int_equal(sum.lost_updates, 4);
-    assert_int_equal(sum.lowest_stock, 0);
-    assert_int_equal(sum.strategies_count, 1);
+    HAS(sum, products, 2, oversold, 2, lost_updates, 4, lowest_stock, 0, strategies_count, 1);
     books_add_strategies(&sum, "non");
-    assert_string_equal(sum.strategies, "none,non");
-    assert_int_equal(sum.strategies_count, 2);
+    HAS(sum, strategies, "none,non", strategies_count, 2);
 }
 
 TEST(undersold_only_when_it_is_certain)
@@ -89,7 +80,6 @@ TEST(every_kind_is_a_violation)
     struct books one = {.missing = 2, .resold = 3, .unrepeatable = 1};
     books_add(&sum, &one);
     books_add(&sum, &one);
-    assert_int_equal(sum.missing, 4);
-    assert_int_equal(sum.resold, 6);
+    HAS(sum, missing, 4, resold, 6);
     assert_int_equal(books_violations(&sum), 12);
 }

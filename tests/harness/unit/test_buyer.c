@@ -1,4 +1,5 @@
 /* What a buyer of the great sale does next, and what is counted of it: no server, no connection. */
+#include "harness/fixtures/has.h"
 #include "lib/t.h"
 
 #include "loadtest/crowd/buyer.h"
@@ -44,13 +45,11 @@ static bool learn_two(const struct buyer_reply *reply, const struct buyer_reply 
 
 TEST(an_order_is_counted_once)
 {
-    assert_int_equal(hall.nights[0].tickets, 11);
-    assert_int_equal(hall.nights[1].tickets, 10);
+    HAS(hall, nights[0].tickets, 11, nights[1].tickets, 10);
     assert_true(learn(&sold));
     assert_int_equal(buyer.step, BUYER_GOES);
     assert_int_equal(tally.bought, 1);
-    assert_int_equal(hall.sold, 3);
-    assert_int_equal(hall.nights[0].sold, 3);
+    HAS(hall, sold, 3, nights[0].sold, 3);
 }
 
 /* The bytes of what the buyer asks now. */
@@ -86,8 +85,7 @@ TEST(what_was_not_done_is_asked_again_with_the_same_key)
     memcpy(key, buyer.key, sizeof key);
     assert_false(learn(&busy));
     assert_false(learn(&silence));
-    assert_int_equal(buyer.step, BUYER_BUYS);
-    assert_string_equal(buyer.key, key);
+    HAS(buyer, step, BUYER_BUYS, key, key);
     assert_int_equal(tally.sent_again, 2);
     assert_true(learn(&sold));
     assert_int_equal(hall.sold, 3);
@@ -123,15 +121,13 @@ TEST(a_repeat_must_get_the_same_order)
     assert_false(learn(&busy));
     assert_true(learn(&sold));
     assert_int_equal(buyer.step, BUYER_GOES);
-    assert_int_equal(tally.repeated, 1);
-    assert_int_equal(tally.repeated_wrongly, 0);
+    HAS(tally, repeated, 1, repeated_wrongly, 0);
     assert_int_equal(hall.sold, 3);
     buyer.step = BUYER_REPEATS;
     assert_true(learn(&other));
     buyer.step = BUYER_REPEATS;
     assert_true(learn(&gone));
-    assert_int_equal(tally.repeated, 3);
-    assert_int_equal(tally.repeated_wrongly, 2);
+    HAS(tally, repeated, 3, repeated_wrongly, 2);
 }
 
 TEST(two_presses_are_one_order)
@@ -139,9 +135,7 @@ TEST(two_presses_are_one_order)
     buyer.presses_twice = true;
     assert_true(learn_two(&sold, &sold));
     assert_int_equal(hall.sold, 3);
-    assert_int_equal(tally.bought, 1);
-    assert_int_equal(tally.repeated, 1);
-    assert_int_equal(tally.repeated_wrongly, 0);
+    HAS(tally, bought, 1, repeated, 1, repeated_wrongly, 0);
 
     set_up(NULL);
     assert_true(learn_two(&sold, &other));
@@ -165,12 +159,10 @@ TEST(who_comes_back_wants_one_too_many)
 {
     buyer.comes_back = true;
     assert_true(learn(&sold));
-    assert_int_equal(buyer.step, BUYER_COMES_BACK);
-    assert_int_equal(buyer.quantity, 2);
+    HAS(buyer, step, BUYER_COMES_BACK, quantity, 2);
     assert_true(learn(&limited));
     assert_int_equal(buyer.step, BUYER_GOES);
-    assert_int_equal(tally.came_back, 1);
-    assert_int_equal(tally.over_limit, 0);
+    HAS(tally, came_back, 1, over_limit, 0);
     buyer.step = BUYER_COMES_BACK;
     assert_true(learn(&other));
     assert_int_equal(tally.over_limit, 1);
@@ -182,14 +174,12 @@ TEST(who_comes_late_must_get_nothing)
     hall_close(&hall, &hall.nights[0]);
     hall_close(&hall, &hall.nights[1]);
     buyer_arrive(&buyer, &hall, 8, &random_state);
-    assert_true(buyer.late);
-    assert_int_equal(buyer.quantity, 1);
+    HAS(buyer, late, true, quantity, 1);
     assert_true(learn(&gone));
     assert_int_equal(buyer.step, BUYER_GOES);
     buyer_arrive(&buyer, &hall, 9, &random_state);
     assert_true(learn(&sold));
-    assert_int_equal(tally.late, 2);
-    assert_int_equal(tally.late_sold, 1);
+    HAS(tally, late, 2, late_sold, 1);
 }
 
 TEST(what_makes_no_sense_is_counted)
@@ -215,9 +205,7 @@ TEST(answers_are_read)
     assert_string_equal(reply.order, "0193");
     buyer_read(&reply,
                &(struct answer){.status = 409, .body = problem, .body_length = strlen(problem)});
-    assert_true(reply.limit_reached);
-    assert_false(reply.sold_out);
-    assert_string_equal(reply.order, "");
+    HAS(reply, limit_reached, true, sold_out, false, order, "");
     buyer_read(&reply, &(struct answer){.status = 200, .body = "<html>", .body_length = 6});
     assert_string_equal(reply.order, "");
 }
@@ -227,8 +215,7 @@ TEST(what_never_says_sold_out_ends)
     hall_sell(&hall, &hall.nights[1], 19);
     assert_false(hall.nights[1].gone);
     hall_sell(&hall, &hall.nights[1], 1);
-    assert_true(hall.nights[1].gone);
-    assert_int_equal(hall.open_count, 1);
+    HAS(hall, nights[1].gone, true, open_count, 1);
 }
 
 TEST(the_line_empties)

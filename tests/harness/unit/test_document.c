@@ -1,6 +1,7 @@
 /* The document: lines that are gathered of results written by hand, and what is refused. */
 #include "lib/t.h"
 
+#include "harness/fixtures/has.h"
 #include "harness/unit/hand_runs.h"
 
 #include <stdlib.h>
@@ -15,19 +16,15 @@ TEST(lines_are_gathered)
 
     assert_int_equal(document.count, 3);
     const struct line *fastest = &document.lines[0];
-    assert_string_equal(fastest->strategy, "conditional");
-    assert_int_equal(fastest->rounds, 2);
+    HAS(*fastest, strategy, "conditional", rounds, 2);
     assert_float_equal(fastest->figures[LINE_COMMITTED].median, 2000, 0.01);
     assert_float_equal(fastest->figures[LINE_COMMITTED].most, 3000, 0.01);
     assert_float_equal(fastest->figures[LINE_P99].median, 3, 0.001);
     assert_int_equal(fastest->class, LINE_SAFE);
     assert_int_equal(document.lines[2].class, LINE_CARE);
     const struct line *worst = &document.lines[1];
-    assert_string_equal(worst->strategy, "local-lock");
-    assert_int_equal(worst->class, LINE_BAD);
-    assert_int_equal(worst->sold, 150);
-    assert_int_equal(worst->oversold, 50);
-    assert_int_equal(worst->verdict, VERDICT_UNSAFE);
+    HAS(*worst, strategy, "local-lock", class, LINE_BAD, sold, 150, oversold, 50, verdict,
+        VERDICT_UNSAFE);
     document_free(&document);
 }
 
@@ -39,8 +36,7 @@ TEST(the_stock_is_what_was_on_sale)
         {"new", "{\"phase\": \"truth\", \"stock\": 100, \"audit\": {\"initial_stock\": 400, "
                 "\"restocked\": 20}}"}};
     struct document document = hand_document(runs, 2);
-    assert_int_equal(document.lines[1].stock, 100);
-    assert_int_equal(document.lines[0].stock, 420);
+    HAS(document, lines[1].stock, 100, lines[0].stock, 420);
     document_free(&document);
 }
 
@@ -144,8 +140,7 @@ TEST(a_sweep_knows_its_best)
     struct document document = hand_document(runs, sizeof runs / sizeof *runs);
     static const enum line_mark marks[] = {LINE_LESS, LINE_LIKE_BEST, LINE_BEST};
 
-    assert_string_equal(document.over, "x");
-    assert_int_equal(document.count, 3);
+    HAS(document, over, "x", count, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(document.lines[i].value, (int64_t)i * 4);
         assert_int_equal(document_mark(&document, &document.lines[i]), marks[i]);

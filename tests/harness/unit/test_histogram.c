@@ -1,4 +1,5 @@
 /* The steps that latencies are counted in, their text, and their order in time. */
+#include "harness/fixtures/has.h"
 #include "lib/t.h"
 
 #include "loadtest/load/detail.h"
@@ -85,14 +86,10 @@ TEST(a_timeline_says_what_was_when)
     timeline_read(recorder, &timeline);
     assert_int_equal(timeline.slice_us, 100000);
     assert_int_equal(timeline.count, 21); /* one more than planned, in which the last answer is */
-    assert_int_equal(timeline.slices[0].offered, 2);
-    assert_int_equal(timeline.slices[1].offered, 1);
-    assert_int_equal(timeline.slices[20].answered[LOAD_COMMITTED], 1);
-    assert_int_equal(timeline.slices[0].p99_us[LOAD_COMMITTED], 2 * SECOND);
-    assert_int_equal(timeline.slices[1].answered[LOAD_REFUSED], 1);
-    assert_int_equal(timeline.slices[0].p50_us[LOAD_REFUSED], 100000);
-    assert_int_equal(timeline.slices[0].p50_us[LOAD_FAILED], 60 * SECOND);
-    assert_int_equal(timeline.slices[0].p50_us[LOAD_ACCEPTED], 0);
+    HAS(timeline, slices[0].offered, 2, slices[1].offered, 1, slices[20].answered[LOAD_COMMITTED],
+        1, slices[0].p99_us[LOAD_COMMITTED], 2 * SECOND, slices[1].answered[LOAD_REFUSED], 1,
+        slices[0].p50_us[LOAD_REFUSED], 100000, slices[0].p50_us[LOAD_FAILED], 60 * SECOND,
+        slices[0].p50_us[LOAD_ACCEPTED], 0);
     timeline_recorder_destroy(recorder);
 }
 
@@ -103,8 +100,7 @@ TEST(a_long_load_has_longer_slices)
     assert_non_null(recorder);
     timeline_answered(recorder, LOAD_FAILED, BEGAN, BEGAN + 200000 * SECOND);
     timeline_read(recorder, &timeline);
-    assert_int_equal(timeline.count, TIMELINE_SLICES);
-    assert_int_equal(timeline.slice_us, 864000000);
+    HAS(timeline, count, TIMELINE_SLICES, slice_us, 864000000);
     timeline_recorder_destroy(recorder);
     timeline_offered(NULL, BEGAN);
     timeline_answered(NULL, LOAD_FAILED, BEGAN, BEGAN);

@@ -1,5 +1,6 @@
 /* The ledger's file, a shop's too: what is read is written again as it was, and what is no ledger
  * is refused. */
+#include "harness/fixtures/has.h"
 #include "lib/t.h"
 
 #include "loadtest/ledger/ledger_read.h"
@@ -145,9 +146,7 @@ TEST(every_cut_is_forgiven)
         if (!read_text(part))
             fail_msg("cut at %zu: %s", used, error.text);
         bool whole = used == begun || used == begun - 1 || used == strlen(text) - 1;
-        assert_int_equal(ledger.cut, !whole);
-        assert_int_equal(ledger.ops_count, used >= begun - 1);
-        assert_false(ledger.done);
+        HAS(ledger, cut, !whole, ops_count, used >= begun - 1, done, false);
     }
 }
 
@@ -157,9 +156,7 @@ TEST(what_is_unknown_is_skipped)
                                "{\"op\":1,\"do\":\"lend\",\"at_us\":1}\n{\"op\":1,\"end_us\":2}\n"
                                "{\"op\":2,\"do\":\"read\",\"at_us\":1,\"order\":\"o\",\"x\":[1]}\n"
                                "{\"op\":2,\"end_us\":2,\"is\":\"ok\",\"status\":200}\n"));
-    assert_int_equal(ledger.skipped, 3);
-    assert_int_equal(ledger.ops_count, 1);
-    assert_int_equal(ledger.ops[0].state, LEDGER_STATE_NONE);
+    HAS(ledger, skipped, 3, ops_count, 1, ops[0].state, LEDGER_STATE_NONE);
 }
 
 /* As editors and other systems leave it: a byte order mark, CRLF, lines without anything. */
@@ -179,8 +176,7 @@ TEST(another_order_than_asked_is_kept)
                                "{\"op\":1,\"end_us\":2,\"is\":\"ok\",\"order\":\"b\"}\n"
                                "{\"op\":2,\"do\":\"pay\",\"at_us\":1,\"order\":\"a\"}\n"
                                "{\"op\":2,\"end_us\":2,\"is\":\"ok\",\"order\":\"a\"}\n"));
-    assert_string_equal(ledger.ops[0].order, "a");
-    assert_string_equal(ledger.ops[0].named, "b");
+    HAS(ledger.ops[0], order, "a", named, "b");
     assert_null(ledger.ops[1].named);
 }
 

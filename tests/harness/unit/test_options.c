@@ -1,4 +1,5 @@
 /* The command line: defaults, what is read, and that every bad argument is named. */
+#include "harness/fixtures/has.h"
 #include "lib/t.h"
 
 #include "bench/flags.h"
@@ -80,25 +81,14 @@ static void refuses(const char *text, const char *said)
 TEST(defaults)
 {
     takes("run");
-    assert_int_equal(options.command, COMMAND_RUN);
-    assert_int_equal(options.scenario, SCENARIO_HOT);
-    assert_int_equal(all.run.strategies.count, 1);
-    assert_string_equal(all.run.strategies.items[0], "usual");
-    assert_int_equal(options.instances.count, 1);
-    assert_int_equal(options.instances.items[0], 1);
-    assert_int_equal(options.connections, 64);
-    assert_int_equal(options.duration_s, 10);
-    assert_int_equal(options.stock, 100);
-    assert_int_equal(options.wait_ms, -1);
-    assert_string_equal(options.database, "");
-    assert_int_equal(options.rate_per_s, 0);
+    HAS(options, command, COMMAND_RUN, scenario, SCENARIO_HOT);
+    HAS(all.run.strategies, count, 1, items[0], "usual");
+    HAS(options, instances.count, 1, instances.items[0], 1, connections, 64, duration_s, 10, stock,
+        100, wait_ms, -1, database, "", rate_per_s, 0);
     takes("run --rate 300 --arrivals constant");
-    assert_int_equal(options.rate_per_s, 300);
-    assert_int_equal(options.arrivals, ARRIVALS_CONSTANT);
-    assert_int_equal(options.connections, 1024);
+    HAS(options, rate_per_s, 300, arrivals, ARRIVALS_CONSTANT, connections, 1024);
     takes("run --scenario bell");
-    assert_int_equal(options.rate_per_s, 500);
-    assert_int_equal(options.arrivals, ARRIVALS_POISSON);
+    HAS(options, rate_per_s, 500, arrivals, ARRIVALS_POISSON);
 }
 
 TEST(reads_every_kind)
@@ -107,20 +97,11 @@ TEST(reads_every_kind)
                       "--duration 2m --wait-ms 500ms --body guarded --server http://a:1,http://b:2,"
                       "http://c:3 --reset --database host=/here",
                       some_environment));
-    assert_int_equal(all.run.strategies.count, 2);
-    assert_string_equal(all.run.strategies.items[1], "conditional");
-    assert_int_equal(options.scenario, SCENARIO_SPREAD);
-    assert_int_equal(options.instances.count, 2);
-    assert_int_equal(options.instances.items[1], 3);
-    assert_int_equal(options.duration_s, 120);
-    assert_int_equal(options.wait_ms, 500);
-    assert_int_equal(options.servers.count, 3);
-    assert_true(options.reset);
-    assert_string_equal(options.database, "host=/here");
+    HAS(all.run.strategies, count, 2, items[1], "conditional");
+    HAS(options, scenario, SCENARIO_SPREAD, instances.count, 2, instances.items[1], 3, duration_s,
+        120, wait_ms, 500, servers.count, 3, reset, true, database, "host=/here");
     takes("run --wait-ms 0 --work-ms 1s --duration 2000ms");
-    assert_int_equal(options.wait_ms, 0);
-    assert_int_equal(options.work_ms, 1000);
-    assert_int_equal(options.duration_s, 2);
+    HAS(options, wait_ms, 0, work_ms, 1000, duration_s, 2);
     assert_true(parse("audit", some_environment));
     assert_string_equal(options.databases.items[0], "host=/there");
     refuses("record --database host=/one --database host=/two", "--server names what is before");
@@ -133,11 +114,8 @@ TEST(reads_every_kind)
 TEST(a_ledger_is_named)
 {
     takes("check out/ledger.jsonl --show 9 --schema sold");
-    assert_int_equal(options.command, COMMAND_CHECK);
-    assert_string_equal(options.words.items[0], "out/ledger.jsonl");
-    assert_string_equal(options.schema, "sold");
-    assert_int_equal(all.check.show, 9);
-    assert_int_equal(all.check.exact, 200);
+    HAS(options, command, COMMAND_CHECK, words.items[0], "out/ledger.jsonl", schema, "sold");
+    HAS(all.check, show, 9, exact, 200);
     refuses("check", "which ledger");
     refuses("check one two", "");
     refuses("check one --exact 513", "");
@@ -147,18 +125,15 @@ TEST(a_ledger_is_named)
     assert_string_equal(all.record.strategy, "none");
     assert_int_equal(options.limit, 2);
     assert_int_equal(all.record.operations, 7);
-    assert_int_equal(options.connections, 16);
-    assert_int_equal(options.instances.items[0], 1);
+    HAS(options, connections, 16, instances.items[0], 1);
     assert_false(options_use_wrk(&options));
     refuses("record --strategies none", "");
     refuses("record --instances 1,3", "--instances");
 
     takes("oasis --tickets 20000");
     assert_int_equal(options.command, COMMAND_OASIS);
-    assert_string_equal(all.oasis.strategy, "batch");
-    assert_int_equal(all.oasis.tickets, 20000);
-    assert_int_equal(options.products, 17);
-    assert_int_equal(options.connections, 256);
+    HAS(all.oasis, strategy, "batch", tickets, 20000);
+    HAS(options, products, 17, connections, 256);
     assert_false(options_use_wrk(&options));
     refuses("oasis --tickets 16", "--tickets");
     refuses("oasis --rounds 2", "");
@@ -167,56 +142,41 @@ TEST(a_ledger_is_named)
 TEST(a_target_is_judged)
 {
     takes("shop out/shop.yaml");
-    assert_int_equal(options.command, COMMAND_SHOP);
-    assert_int_equal(options.words.count, 1);
-    assert_string_equal(options.words.items[0], "out/shop.yaml");
-    assert_int_equal(options.connections, 64);
+    HAS(options, command, COMMAND_SHOP, words.count, 1, words.items[0], "out/shop.yaml",
+        connections, 64);
     assert_int_equal(all.shop.buyers, 0);
     assert_int_equal(options.rate_per_s, 0);
     assert_int_equal(all.shop.timeout_s, 30);
     assert_int_equal(options.seed, 1);
-    assert_string_equal(all.shop.ca_file, "");
-    assert_string_equal(all.shop.judge, "");
-    assert_string_equal(options.out, "");
-    assert_string_equal(options.fail_if, "");
-    assert_string_equal(options.junit, "");
+    HAS(all.shop, ca_file, "", judge, "");
+    HAS(options, out, "", fail_if, "", junit, "");
 
     takes("shop a --buyers 9 --connections 3 --timeout 1m --ca-file c.pem --seed 4");
     assert_int_equal(all.shop.buyers, 9);
     assert_int_equal(options.connections, 3);
-    assert_int_equal(all.shop.timeout_s, 60);
-    assert_string_equal(all.shop.ca_file, "c.pem");
+    HAS(all.shop, timeout_s, 60, ca_file, "c.pem");
     assert_int_equal(options.seed, 4);
 
     takes("shop a --rate 5 --duration 2m --arrivals constant");
-    assert_int_equal(options.rate_per_s, 5);
-    assert_int_equal(options.duration_s, 120);
-    assert_int_equal(options.arrivals, ARRIVALS_CONSTANT);
+    HAS(options, rate_per_s, 5, duration_s, 120, arrivals, ARRIVALS_CONSTANT);
     takes("shop a --rate 5");
-    assert_int_equal(options.duration_s, 10);
-    assert_int_equal(options.arrivals, ARRIVALS_POISSON);
+    HAS(options, duration_s, 10, arrivals, ARRIVALS_POISSON);
 
     takes("shop a --judge b");
     assert_string_equal(all.shop.judge, "b");
     takes("shop a --out c --judge=b --fail-if p99>1s --junit d");
     assert_string_equal(all.shop.judge, "b");
-    assert_string_equal(options.out, "c");
-    assert_string_equal(options.fail_if, "p99>1s");
-    assert_string_equal(options.junit, "d");
+    HAS(options, out, "c", fail_if, "p99>1s", junit, "d");
 }
 
 TEST(a_sweep_is_read)
 {
     struct sweep_plan plan;
     takes("sweep --over instances=1,3 --set work-ms=5,redis-delay-us=200");
-    assert_int_equal(options.command, COMMAND_SWEEP);
-    assert_int_equal(options.connections, 64);
+    HAS(options, command, COMMAND_SWEEP, connections, 64);
     assert_string_equal(all.sweep.strategies.items[0], "conditional");
     assert_true(sweep_plan_read(&plan, &all.sweep, &error));
-    assert_int_equal(plan.over, SWEEP_INSTANCES);
-    assert_int_equal(plan.count, 2);
-    assert_int_equal(plan.values[1], 3);
-    assert_true(plan.delayed);
+    HAS(plan, over, SWEEP_INSTANCES, count, 2, values[1], 3, delayed, true);
     assert_int_equal(options.work_ms, 5);
     assert_int_equal(all.sweep.redis_delay_us, 200);
     takes("sweep --over work-ms=0,20ms,1s --set redis-delay-us=2ms");
@@ -224,8 +184,7 @@ TEST(a_sweep_is_read)
     assert_int_equal(plan.values[2], 1000);
     assert_int_equal(all.sweep.redis_delay_us, 2000);
     sweep_apply(&all.sweep, SWEEP_MAX_BATCH, 9);
-    assert_int_equal(options.max_batch, 9);
-    assert_int_equal(options.in_flight_per_product, 0);
+    HAS(options, max_batch, 9, in_flight_per_product, 0);
 
     takes("sweep --over instanses=1");
     assert_false(sweep_plan_read(&plan, &all.sweep, &error));
@@ -458,8 +417,7 @@ TEST(secrets_are_those_of_the_server)
     assert_string_equal(options.redis, "redis://:p@h");
     assert_string_equal(split_line.argv[3], "************");
     assert_string_equal(options.amqp, "amqp://u:p@h");
-    assert_string_equal(split_line.argv[4], "--amqp=************");
-    assert_string_equal(split_line.argv[6], "h:1");
+    HAS(split_line, argv[4], "--amqp=************", argv[6], "h:1");
 }
 
 TEST(buyers_are_drawn_of_so_many)
@@ -494,8 +452,7 @@ TEST(headers_are_lines)
     assert_string_equal(options.headers, "");
     takes("run --header X-Shop:hush --header=Authorization:Basic= --stock 3");
     assert_string_equal(options.headers, "X-Shop: hush\r\nAuthorization: Basic=\r\n");
-    assert_string_equal(split_line.argv[3], "***********");
-    assert_string_equal(split_line.argv[4], "--header=********************");
+    HAS(split_line, argv[3], "***********", argv[4], "--header=********************");
     headers_names(options.headers, names, sizeof names);
     assert_string_equal(names, "X-Shop, Authorization");
     assert_true(headers_have(options.headers, "authorization"));
@@ -562,21 +519,13 @@ TEST(a_secret_may_stand_in_a_file)
 TEST(the_bench_has_its_own)
 {
     assert_true(parse_bench(""));
-    assert_int_equal(bench.base.connections, 256);
-    assert_int_equal(bench.base.rounds, 3);
-    assert_int_equal(bench.more_rounds, 6);
-    assert_int_equal(bench.max_steal, 5);
-    assert_int_equal(bench.max_wait_s, 600);
-    assert_false(bench.full);
-    assert_int_equal(bench.rows.count, 0);
-    assert_string_equal(bench.base.database, "host=/there");
+    HAS(bench, base.connections, 256, base.rounds, 3, more_rounds, 6, max_steal, 5, max_wait_s, 600,
+        full, false, rows.count, 0, base.database, "host=/there");
     assert_true(parse_bench("--max-wait 0s --max-steal 0 --redis redis://a:1 --seed 3"));
     assert_int_equal(bench.max_wait_s + bench.max_steal, 0);
-    assert_string_equal(bench.base.redis, "redis://a:1");
-    assert_int_equal(bench.base.seed, 3);
+    HAS(bench.base, redis, "redis://a:1", seed, 3);
     assert_true(parse_bench("--full --rows 2,12"));
-    assert_true(bench.full);
-    assert_string_equal(bench.rows.items[1], "12");
+    HAS(bench, full, true, rows.items[1], "12");
     assert_true(parse_bench("--help"));
     assert_int_equal(action, OPTIONS_HELP);
     assert_true(parse_bench("--version"));

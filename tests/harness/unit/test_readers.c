@@ -1,4 +1,5 @@
 /* What the harness reads from others: wrk, pgbench, the metrics, a server's first line. */
+#include "harness/fixtures/has.h"
 #include "lib/t.h"
 
 #include "bench/tools/pgbench.h"
@@ -20,19 +21,9 @@ TEST(wrk_figures)
                           "status=900 timeout=4 p50=10 p90=20 p99=30 max=40 sold_out=50 resold=6 "
                           "repeats=7\n",
                           &result, &error));
-    assert_int_equal(result.duration_us, 1001000);
-    assert_int_equal(result.requests, 1001);
-    assert_int_equal(result.not_2xx, 900);
-    assert_int_equal(result.connect_errors, 1);
-    assert_int_equal(result.read_errors, 2);
-    assert_int_equal(result.write_errors, 3);
-    assert_int_equal(result.timeouts, 4);
-    assert_int_equal(result.p50_us, 10);
-    assert_int_equal(result.p99_us, 30);
-    assert_int_equal(result.max_us, 40);
-    assert_int_equal(result.sold_out_us, 50);
-    assert_int_equal(result.resold, 6);
-    assert_int_equal(result.repeats, 7);
+    HAS(result, duration_us, 1001000, requests, 1001, not_2xx, 900, connect_errors, 1, read_errors,
+        2, write_errors, 3, timeouts, 4, p50_us, 10, p99_us, 30, max_us, 40, sold_out_us, 50,
+        resold, 6, repeats, 7);
 }
 
 /* Runs of one sale: what was first, and all that came after. */
@@ -43,11 +34,7 @@ TEST(wrk_runs_are_summed)
     load_add(&sum, &(struct load_result){.sold_out_us = 70, .resold = 1, .repeats = 2});
     load_add(&sum, &(struct load_result){.sold_out_us = 80, .connect_errors = 3});
     load_add(&sum, &(struct load_result){.resold = 2, .repeats = 3, .connect_errors = 4});
-    assert_int_equal(sum.requests, 3);
-    assert_int_equal(sum.connect_errors, 7);
-    assert_int_equal(sum.sold_out_us, 70);
-    assert_int_equal(sum.resold, 3);
-    assert_int_equal(sum.repeats, 5);
+    HAS(sum, requests, 3, connect_errors, 7, sold_out_us, 70, resold, 3, repeats, 5);
 }
 
 TEST(wrk_without_figures)
@@ -67,8 +54,7 @@ TEST(wrk_steps)
     struct latency latency;
     assert_true(wrk_parse_steps("seckill-wrk p50=1\nseckill-wrk-steps 1024:3 2000:1\nmore\n",
                                 &latency, &error));
-    assert_int_equal(latency.count, 4);
-    assert_int_equal(latency.max_us, 2000);
+    HAS(latency, count, 4, max_us, 2000);
     assert_true(wrk_parse_steps("seckill-wrk p50=1\nseckill-wrk-steps \n", &latency, &error));
     assert_int_equal(latency.count, 0);
     assert_true(wrk_parse_steps("seckill-wrk p50=1\n", &latency, &error));
@@ -98,13 +84,9 @@ TEST(urls)
 {
     struct client_url url;
     assert_true(client_split_url("http://127.0.0.1:8080", &url, &error));
-    assert_string_equal(url.host, "127.0.0.1");
-    assert_string_equal(url.port, "8080");
-    assert_string_equal(url.authority, "127.0.0.1:8080");
+    HAS(url, host, "127.0.0.1", port, "8080", authority, "127.0.0.1:8080");
     assert_true(client_split_url("http://[::1]:81/", &url, &error));
-    assert_string_equal(url.host, "::1");
-    assert_string_equal(url.port, "81");
-    assert_string_equal(url.authority, "[::1]:81");
+    HAS(url, host, "::1", port, "81", authority, "[::1]:81");
     assert_true(client_split_url("http://shop", &url, &error));
     assert_string_equal(url.port, "80");
     assert_false(client_split_url("http://", &url, &error));
@@ -140,17 +122,9 @@ TEST(metrics_by_class)
 {
     struct scrape scrape;
     assert_true(scrape_parse(metrics, "none", "buy", &scrape, &error));
-    assert_int_equal(scrape.in_flight, 4);
-    assert_int_equal(scrape.counts.total, 153);
-    assert_int_equal(scrape.counts.committed, 100);
-    assert_int_equal(scrape.counts.sold_out, 40);
-    assert_int_equal(scrape.counts.refused, 43);
-    assert_int_equal(scrape.counts.limited, 3);
-    assert_int_equal(scrape.counts.failed, 9);
-    assert_int_equal(scrape.counts.internal_errors, 2);
-    assert_int_equal(scrape.counts.unknown, 1);
-    assert_int_equal(scrape.counts.strangers, 11);
-    assert_int_equal(scrape.counts.attempts, 170);
+    HAS(scrape, in_flight, 4, counts.total, 153, counts.committed, 100, counts.sold_out, 40,
+        counts.refused, 43, counts.limited, 3, counts.failed, 9, counts.internal_errors, 2,
+        counts.unknown, 1, counts.strangers, 11, counts.attempts, 170);
     assert_true(scrape_parse(metrics, "none", "restock", &scrape, &error));
     assert_int_equal(scrape.counts.committed, 5);
 
@@ -158,9 +132,7 @@ TEST(metrics_by_class)
     later.committed += 10;
     later.total += 11;
     struct counts delta = counts_minus(&later, &scrape.counts);
-    assert_int_equal(delta.committed, 10);
-    assert_int_equal(delta.total, 11);
-    assert_int_equal(delta.strangers, 0);
+    HAS(delta, committed, 10, total, 11, strangers, 0);
 }
 
 TEST(costs_are_divided_by_orders)

@@ -2,6 +2,7 @@
  * The reader of exhibits: what it takes from a text, and what it says of one that is wrong, with
  * the file and the line.
  */
+#include "harness/fixtures/has.h"
 #include "lib/t.h"
 
 #include "loadtest/zoo/exhibit.h"
@@ -31,25 +32,13 @@ TEST(a_text_is_an_exhibit)
                                "safe other\nstory -\nsetup stock 1\nB add\nends kept";
     assert_true(zoo_exhibit_read(&exhibit, "one.zoo", text, &error));
     const struct zoo_step *step = &exhibit.unsafe.steps[1];
-    assert_string_equal(exhibit.title, "Two words");
-    assert_string_equal(exhibit.unsafe.strategy, "one");
-    assert_string_equal(exhibit.unsafe.story, "In two lines.");
-    assert_int_equal(exhibit.unsafe.stock, 2);
-    assert_int_equal(exhibit.unsafe.buyers, 3);
-    assert_int_equal(exhibit.unsafe.count, 3);
-    assert_int_equal(exhibit.unsafe.end, ZOO_LOST);
-    assert_int_equal(step->who, C);
-    assert_int_equal(step->count, 3);
-    assert_int_equal(step->waits, 2);
-    assert_string_equal(step->note, "a remark: of two");
-    assert_string_equal(step->verbs[2]->name, "commit");
-    assert_string_equal(step->answer, "409 sold_out");
-    assert_true(step[1].resumes);
-    assert_string_equal(step[1].answer, "202 queued");
+    HAS(exhibit, title, "Two words", unsafe.strategy, "one", unsafe.story, "In two lines.",
+        unsafe.stock, 2, unsafe.buyers, 3, unsafe.count, 3, unsafe.end, ZOO_LOST);
+    HAS(*step, who, C, count, 3, waits, 2, note, "a remark: of two", verbs[2]->name, "commit",
+        answer, "409 sold_out");
+    HAS(step[1], resumes, true, answer, "202 queued");
     const struct zoo_verb *add = exhibit.safe.steps[0].verbs[0];
-    assert_int_equal(add->kind, ZOO_MEMCACHED);
-    assert_string_equal(add->shows, "add it");
-    assert_string_equal(add->gives, "STORED");
+    HAS(*add, kind, ZOO_MEMCACHED, shows, "add it", gives, "STORED");
     assert_int_equal(exhibit.nodes, 1U << NODE_MEMCACHED);
     zoo_exhibit_drop(&exhibit);
 }

@@ -3,6 +3,7 @@
  * it, it has the request with its fields and what tells the answers apart, and no secret; what
  * cannot be read is answered with what would be right.
  */
+#include "harness/fixtures/has.h"
 #include "loadtest/shop/draft/draft.h"
 #include "loadtest/shop/target.h"
 #include "shop_file.h"
@@ -64,8 +65,7 @@ TEST(a_request_has_its_fields)
         "  --compressed | jq .\n",
         BOUGHT, SOLD_OUT);
     const struct shop_request *buy = &target.purchase;
-    assert_string_equal(buy->method, "POST");
-    assert_string_equal(buy->url, "http://127.0.0.1:3000/api/buy?sku={product}&x={{y}");
+    HAS(*buy, method, "POST", url, "http://127.0.0.1:3000/api/buy?sku={product}&x={{y}");
     assert_int_equal(target.product, 9);
     assert_string_equal(buy->body,
                         "{\"productId\": 7, \"user_id\": \"{user}\", \"note\": \"{{y} '${{z}\"}");
@@ -74,17 +74,14 @@ TEST(a_request_has_its_fields)
     assert_null(header("user-agent"));
     assert_null(header("sec-fetch-mode"));
     assert_true(target.repeats > 0);
-    assert_string_equal(target.rules[0].pointer, "/code");
-    assert_string_equal(target.rules[0].equals, "\"sold_out\"");
-    assert_int_equal(target.rules[1].status_from, 201);
-    assert_string_equal(target.rules[1].order, "/id");
+    HAS(target, rules[0].pointer, "/code", rules[0].equals, "\"sold_out\"", rules[1].status_from,
+        201, rules[1].order, "/id");
 }
 
 TEST(a_form_has_its_fields)
 {
     expect_target("curl -sXPUT http://shop/buy -d user=7 -d item=3", BOUGHT, SOLD_OUT);
-    assert_string_equal(target.purchase.method, "PUT");
-    assert_string_equal(target.purchase.body, "user={user}&item={product}");
+    HAS(target.purchase, method, "PUT", body, "user={user}&item={product}");
     assert_string_equal(header("Content-Type"), "application/x-www-form-urlencoded");
     assert_int_equal(target.product, 3);
 }
@@ -95,19 +92,15 @@ TEST(a_code_tells_the_answers_apart)
     expect_target(
         CURL, "HTTP/2 200\n\n{\"at\": 5, \"code\": 0, \"data\": {\"orderNo\": \"a7\"}}",
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n{\"at\": 6, \"code\": 5001}");
-    assert_int_equal(target.rules[0].meaning, SHOP_SOLD_OUT);
-    assert_string_equal(target.rules[0].equals, "5001");
-    assert_int_equal(target.rules[1].meaning, SHOP_SOLD);
-    assert_string_equal(target.rules[1].pointer, "/code");
-    assert_string_equal(target.rules[1].equals, "0");
-    assert_string_equal(target.rules[1].order, "/data/orderNo");
+    HAS(target, rules[0].meaning, SHOP_SOLD_OUT, rules[0].equals, "5001", rules[1].meaning,
+        SHOP_SOLD, rules[1].pointer, "/code", rules[1].equals, "0", rules[1].order,
+        "/data/orderNo");
 }
 
 TEST(a_text_tells_the_answers_apart)
 {
     expect_target(CURL, "HTTP/1.1 200 OK\r\n\r\nbought!\n", "HTTP/1.1 200 OK\r\n\r\ntoo late\n");
-    assert_string_equal(target.rules[0].contains, "too late");
-    assert_string_equal(target.rules[1].contains, "bought!");
+    HAS(target, rules[0].contains, "too late", rules[1].contains, "bought!");
 }
 
 TEST(a_secret_stays_out_of_the_file)

@@ -3,6 +3,7 @@
  * something is not as it ought to be breaks those that it ought to break and no other, and one of
  * another sale than the target's is refused.
  */
+#include "harness/fixtures/has.h"
 #include "lib/t.h"
 
 #include "loadtest/shop/sale/sale.h"
@@ -105,12 +106,8 @@ TEST(a_whole_one_keeps_every_claim)
         if (*claim_name((enum finding_kind)i))
             assert_int_equal(sale.judgement.claims[i].result,
                              i == FINDING_NOT_LINEARIZABLE ? CLAIM_NOT_CHECKED : CLAIM_KEPT);
-    assert_int_equal(sale.ledger.ops_count, 5);
-    assert_int_equal(sale.ledger.books.orders_count, 2);
-    assert_int_equal(sale.ledger.load.failures, 2);
-    assert_int_equal(plan.connections, 3);
-    assert_int_equal(plan.rate_per_s, 9);
-    assert_int_equal(plan.seed, 5);
+    HAS(sale.ledger, ops_count, 5, books.orders_count, 2, load.failures, 2);
+    HAS(plan, connections, 3, rate_per_s, 9, seed, 5);
 }
 
 /* An answer that no line of the outcome matches is told with its status, not as unknown alone. */

@@ -1,4 +1,5 @@
 /* A shop's ledger: what is cut off, damaged, or of another kind is refused with its line. */
+#include "harness/fixtures/has.h"
 #include "lib/t.h"
 
 #include "loadtest/ledger/ledger_read.h"
@@ -61,12 +62,8 @@ TEST(what_a_step_ended_is_read)
           "{\"op\":1,\"asked\":false,\"end_us\":9,\"status\":200,\"is\":\"refused\"}\n" SENT LEFT
               ORDERS ROW DONE);
     const struct ledger_op *one = &record.ops[0];
-    assert_true(one->unasked);
-    assert_int_equal(one->first, SHOP_REFUSED);
-    assert_int_equal(one->last, SHOP_REFUSED);
-    assert_int_equal(one->status, 200);
-    assert_int_equal(one->start_us, 5);
-    assert_int_equal(one->end_us, 9);
+    HAS(*one, unasked, true, first, SHOP_REFUSED, last, SHOP_REFUSED, status, 200, start_us, 5,
+        end_us, 9);
     assert_int_equal(record.load.answered, 1);
     ledger_fini(&record);
 }

@@ -1,5 +1,6 @@
 /* A target's file is read whole: what each field becomes, and what is there when it is not given.
  */
+#include "harness/fixtures/has.h"
 #include "loadtest/shop/target.h"
 #include "shop_file.h"
 
@@ -85,13 +86,9 @@ static int forget(void **state)
 
 TEST(the_shop_is_as_the_file_says)
 {
-    assert_string_equal(target.path, SHOP_FILE);
-    assert_string_equal(target.name, "tickets");
-    assert_string_equal(target.database, "postgresql://tester:pa55%7Buser%7D@127.0.0.1/shop");
-    assert_int_equal(target.product, 7);
-    assert_int_equal(target.stock, 100);
-    assert_int_equal(target.limit, 2);
-    assert_string_equal(target.users_command, "users ${X}");
+    HAS(target, path, SHOP_FILE, name, "tickets", database,
+        "postgresql://tester:pa55%7Buser%7D@127.0.0.1/shop", product, 7, stock, 100, limit, 2,
+        users_command, "users ${X}");
     assert_null(target.users_csv);
     assert_true(target.repeats > 0.0249 && target.repeats < 0.0251);
 }
@@ -101,28 +98,17 @@ TEST(steps_take_what_those_behind_them_send)
     const struct shop_request *login = &target.steps[0], *other = &target.steps[1];
 
     assert_int_equal(target.step_count, 2);
-    assert_string_equal(login->method, "POST");
-    assert_string_equal(login->url, "http://127.0.0.1:3000/v1/login");
-    assert_int_equal(login->body_form, FILL_JSON);
-    assert_int_equal(login->header_count, 1);
-    assert_string_equal(login->headers[0].name, "Content-Type");
-    assert_string_equal(login->headers[0].value, "application/json");
-    assert_int_equal(login->expect, 204);
-    assert_int_equal(login->take_count, 1);
-    assert_string_equal(login->takes[0].name, "token");
-    assert_string_equal(login->takes[0].at, "/data/token");
+    HAS(*login, method, "POST", url, "http://127.0.0.1:3000/v1/login", body_form, FILL_JSON,
+        header_count, 1, headers[0].name, "Content-Type", headers[0].value, "application/json",
+        expect, 204, take_count, 1, takes[0].name, "token", takes[0].at, "/data/token");
     assert_false(login->closes || login->chunked);
-    assert_string_equal(other->method, "GET");
-    assert_string_equal(other->url, "https://ids.test/a?u={user}");
-    assert_true(other->closes);
+    HAS(*other, method, "GET", url, "https://ids.test/a?u={user}", closes, true);
     assert_null(other->body);
 }
 
 static void is_rule(const struct shop_rule *rule, enum shop_meaning meaning, int from, int to)
 {
-    assert_int_equal(rule->meaning, meaning);
-    assert_int_equal(rule->status_from, from);
-    assert_int_equal(rule->status_to, to);
+    HAS(*rule, meaning, meaning, status_from, from, status_to, to);
 }
 
 TEST(a_step_has_its_own_outcome)
@@ -131,12 +117,10 @@ TEST(a_step_has_its_own_outcome)
 
     assert_int_equal(login->rule_count, 3);
     is_rule(&login->rules[0], SHOP_REFUSED, 200, 200);
-    assert_string_equal(login->rules[0].pointer, "/code");
-    assert_string_equal(login->rules[0].equals, "5001");
+    HAS(login->rules[0], pointer, "/code", equals, "5001");
     is_rule(&login->rules[1], SHOP_SHED, 429, 429);
     is_rule(&login->rules[2], SHOP_SHED, 503, 503);
-    assert_int_equal(target.steps[1].rule_count, 0);
-    assert_int_equal(target.purchase.rule_count, 0);
+    HAS(target, steps[1].rule_count, 0, purchase.rule_count, 0);
 }
 
 /* What the environment holds, and "$${", begin no field. */
@@ -146,9 +130,8 @@ TEST(the_purchase_is_sent_as_the_file_says)
     char *header = fill(target.purchase.headers[0].value, fields, 2, FILL_HEADER);
     char *body = fill(target.purchase.body, fields, 2, target.purchase.body_form);
 
-    assert_string_equal(target.purchase.method, "PUT");
-    assert_string_equal(target.purchase.url, "http://127.0.0.1:3000/v1/buy/{product}");
-    assert_int_equal(target.purchase.header_count, 2);
+    HAS(target.purchase, method, "PUT", url, "http://127.0.0.1:3000/v1/buy/{product}", header_count,
+        2);
     assert_string_equal(header, "Bearer T pa55{user}");
     assert_string_equal(body, "k=k%261&c=${user}");
     assert_true(target.purchase.chunked);
@@ -162,9 +145,7 @@ TEST(each_line_of_the_outcome_is_a_rule_for_each_status)
 
     assert_int_equal(target.rule_count, 8);
     is_rule(&rules[0], SHOP_SOLD, 200, 200);
-    assert_string_equal(rules[0].pointer, "/code");
-    assert_string_equal(rules[0].equals, "0");
-    assert_string_equal(rules[0].order, "/data/id");
+    HAS(rules[0], pointer, "/code", equals, "0", order, "/data/id");
     is_rule(&rules[1], SHOP_SOLD, 0, 0);
     assert_string_equal(rules[1].pointer, "/order");
     assert_null(rules[1].equals);
@@ -182,23 +163,16 @@ TEST(each_line_of_the_outcome_is_a_rule_for_each_status)
 
 TEST(an_accepted_order_is_asked_for)
 {
-    assert_string_equal(target.poll.method, "GET");
-    assert_string_equal(target.poll.url, "http://127.0.0.1:3000/v1/orders/{order}");
-    assert_int_equal(target.poll.every_us, 50000);
-    assert_int_equal(target.poll.within_us, 120000000);
-    assert_int_equal(target.poll.rule_count, 3);
-    assert_string_equal(target.poll.rules[0].equals, "\"paid\"");
-    assert_string_equal(target.poll.rules[1].equals, "null");
-    assert_string_equal(target.poll.rules[2].equals, "\"\"");
+    HAS(target.poll, method, "GET", url, "http://127.0.0.1:3000/v1/orders/{order}", every_us, 50000,
+        within_us, 120000000, rule_count, 3, rules[0].equals, "\"paid\"", rules[1].equals, "null",
+        rules[2].equals, "\"\"");
 }
 
 TEST(the_books_are_read_by_sql_or_a_command)
 {
-    assert_string_equal(target.reset.sql, "UPDATE stock SET n = {stock} WHERE id = {product}");
-    assert_string_equal(target.quiet.command, "test ${Q}");
-    assert_int_equal(target.quiet.within_us, 5000000);
-    assert_string_equal(target.stock_left.sql, "SELECT 1");
-    assert_string_equal(target.orders.command, "awk '{print}'\n");
+    HAS(target, reset.sql, "UPDATE stock SET n = {stock} WHERE id = {product}", quiet.command,
+        "test ${Q}", quiet.within_us, 5000000, stock_left.sql, "SELECT 1", orders.command,
+        "awk '{print}'\n");
     for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
         assert_int_equal(target.claims[i], i == FINDING_OVERSOLD || i == FINDING_DUPLICATE);
 }
@@ -216,13 +190,8 @@ TEST(what_is_not_given_has_a_default)
 {
     struct target plain = read_text("server: https://[::1]:8443\nstock: 5\nrequest: {path: /buy}\n"
                                     "outcome: [{sold: 201}]\n");
-    assert_string_equal(plain.name, "shop");
-    assert_string_equal(plain.purchase.method, "POST");
-    assert_string_equal(plain.purchase.url, "https://[::1]:8443/buy");
-    assert_int_equal(plain.product, 1);
-    assert_int_equal(plain.limit, 0);
-    assert_int_equal(plain.user_from, 1);
-    assert_int_equal(plain.user_to, 100000);
+    HAS(plain, name, "shop", purchase.method, "POST", purchase.url, "https://[::1]:8443/buy",
+        product, 1, limit, 0, user_from, 1, user_to, 100000);
     assert_null(plain.poll.method);
     assert_false(plain.orders.sql || plain.orders.command || plain.database);
     for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
@@ -287,10 +256,9 @@ TEST(the_same_in_a_request)
         "  body: '{\"k\": \"${SHOP_TEST_SECRET}\", \"n\": ${SHOP_TEST_JSON}}'\n"
         "database: dbname=s\n"
         "audit: {stock: {sql: \"SELECT '${SHOP_TEST_SECRET}'\"}}\noutcome: [{sold: 201}]\n");
-    assert_string_equal(read.stock_left.sql, "SELECT 'p w''d\\@/{{k}\"'");
-    assert_string_equal(read.purchase.url, "http://s/a/p%20w%27d%5C%40/%7Bk%7D%22?x");
-    assert_string_equal(read.purchase.headers[0].value, "B p w'd\\@/{{k}\"");
-    assert_string_equal(read.purchase.body, "{\"k\": \"p w'd\\\\@/{{k}\\\"\", \"n\": [\"1\"]}");
+    HAS(read, stock_left.sql, "SELECT 'p w''d\\@/{{k}\"'", purchase.url,
+        "http://s/a/p%20w%27d%5C%40/%7Bk%7D%22?x", purchase.headers[0].value, "B p w'd\\@/{{k}\"",
+        purchase.body, "{\"k\": \"p w'd\\\\@/{{k}\\\"\", \"n\": [\"1\"]}");
     target_fini(&read);
     read = read_text("server: http://s\nstock: 1\nrequest:\n  path: /\n"
                      "  headers: {Content-Type: application/x-www-form-urlencoded}\n"
@@ -335,8 +303,7 @@ TEST(vendure_is_bought_at_in_four_requests)
         assert_null(strchr(vendure.steps[i].body, '\n'));
     }
     assert_null(strchr(vendure.purchase.body, '\n'));
-    assert_int_equal(vendure.rules[0].meaning, SHOP_SOLD);
-    assert_string_equal(vendure.rules[0].order, "/data/addPaymentToOrder/id");
+    HAS(vendure.rules[0], meaning, SHOP_SOLD, order, "/data/addPaymentToOrder/id");
     target_fini(&vendure);
 }
 

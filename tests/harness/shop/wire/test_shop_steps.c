@@ -3,6 +3,7 @@
  * purchase there as the file has it, and what no line matches is looked at by its status, as
  * without an outcome.
  */
+#include "harness/fixtures/has.h"
 #include "harness/shop/wire/wire_shop.h"
 #include "lib/t.h"
 
@@ -44,15 +45,11 @@ static void expect_ended(const char *answer, enum shop_meaning meaning, int stat
     assert_null(strstr(wire.heard, "/buy"));
     for (size_t i = 0; i < wire.sale.ledger.ops_count; i++) {
         const struct ledger_op *one = &wire.sale.ledger.ops[i];
-        assert_true(one->unasked);
-        assert_int_equal(one->first, meaning);
-        assert_int_equal(one->last, meaning);
-        assert_int_equal(one->status, status);
+        HAS(*one, unasked, true, first, meaning, last, meaning, status, status);
         assert_true(one->end_us >= one->due_us);
         assert_null(one->order);
     }
-    assert_int_equal(wire.sale.ledger.load.failures, 0);
-    assert_int_equal(wire.sale.ledger.load.answered, 2);
+    HAS(wire.sale.ledger.load, failures, 0, answered, 2);
 }
 
 TEST(a_no_with_200_ends_the_purchase)
@@ -80,8 +77,7 @@ TEST(without_an_outcome_200_is_a_yes)
     login.rules = NULL;
     login.rule_count = 0;
     assert_int_equal(buy(no), 4);
-    assert_false(wire.sale.ledger.ops[0].unasked);
-    assert_int_equal(wire.sale.ledger.ops[0].last, SHOP_SOLD);
+    HAS(wire.sale.ledger.ops[0], unasked, false, last, SHOP_SOLD);
 }
 
 TEST(what_no_line_matches_is_looked_at_by_its_status)
@@ -91,11 +87,9 @@ TEST(what_no_line_matches_is_looked_at_by_its_status)
     t_says(wire.heard, "POST /buy");
     assert_int_equal(wire.sale.ledger.ops[1].last, SHOP_SOLD);
     assert_int_equal(buy(wrong), 2);
-    assert_true(wire.sale.ledger.ops[0].unasked);
-    assert_int_equal(wire.sale.ledger.ops[0].last, SHOP_UNKNOWN);
-    assert_int_equal(wire.sale.ledger.ops[0].end_us, LEDGER_NEVER);
-    assert_int_equal(wire.sale.ledger.load.failures, 2);
-    assert_int_equal(wire.sale.judgement.verdict, SHOP_VERDICT_INVALID);
+    HAS(wire.sale, ledger.ops[0].unasked, true, ledger.ops[0].last, SHOP_UNKNOWN,
+        ledger.ops[0].end_us, LEDGER_NEVER, ledger.load.failures, 2, judgement.verdict,
+        SHOP_VERDICT_INVALID);
     t_says(wire.sale.ledger.load.first_failure, "was answered with status 500");
 }
 

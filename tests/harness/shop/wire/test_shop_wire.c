@@ -1,5 +1,6 @@
 /* What a shop gets on the wire, and what its answers' limits are: lengths and chunks, connections
  * kept or closed, nothing sent twice by itself, too much and too late, and the ledger of it. */
+#include "harness/fixtures/has.h"
 #include "harness/shop/wire/wire_shop.h"
 #include "lib/t.h"
 
@@ -30,8 +31,7 @@ TEST(test_a_body_with_its_length)
     assert_int_equal(t_count(wire.heard, "Expect"), 0);
     assert_int_equal(t_count(wire.heard, "Connection: close"), 0);
     assert_int_equal(t_count(wire.heard, "{\"user\": \"8\", \"key\": \""), 1);
-    assert_string_equal(wire.sale.ledger.ops[2].user, "9");
-    assert_string_equal(wire.sale.ledger.ops[2].order, "17");
+    HAS(wire.sale.ledger.ops[2], user, "9", order, "17");
     t_says(wire.heard, wire.sale.ledger.ops[0].key);
 }
 
@@ -59,12 +59,8 @@ TEST(test_no_body)
 static void is_not_sent_twice(void)
 {
     assert_int_equal(wire_shop_buy(LISTENER_HANGS_UP, WIRE_SOLD, 2), 2);
-    assert_int_equal(wire.sale.ledger.ops_count, 2);
-    assert_int_equal(wire.sale.ledger.ops[0].last, SHOP_SOLD);
-    assert_int_equal(wire.sale.ledger.ops[1].last, SHOP_UNKNOWN);
-    assert_int_equal(wire.sale.ledger.ops[1].status, 0);
-    assert_false(wire.sale.ledger.ops[1].unasked);
-    assert_int_equal(wire.sale.ledger.load.failures, 1);
+    HAS(wire.sale.ledger, ops_count, 2, ops[0].last, SHOP_SOLD, ops[1].last, SHOP_UNKNOWN,
+        ops[1].status, 0, ops[1].unasked, false, load.failures, 1);
 }
 
 TEST(test_nothing_is_sent_twice_by_itself)
