@@ -146,13 +146,6 @@ TEST(a_cell_says_what_its_runs_say)
         assert_int_equal(cell_verdict(&cases[i].cell), cases[i].verdict);
 }
 
-static int status_of(struct cell first, struct cell second)
-{
-    struct cell cells[] = {first, second};
-    const struct matrix matrix = {.cells = cells, .count = 2};
-    return matrix_status(&matrix);
-}
-
 static struct cell control(struct cell cell)
 {
     cell.strategy = strategy("redis-token", false, false);
@@ -161,17 +154,26 @@ static struct cell control(struct cell cell)
 
 TEST(the_exit_status_follows)
 {
-    struct cell seen = control(cell_runs(CELL_BREAKS, 1, 1, 0));
-    assert_int_equal(status_of(seen, cell_runs(CELL_HOLDS, 3, 0, 0)), 0);
-    assert_int_equal(status_of(seen, cell_runs(CELL_MAY_BREAK, 3, 0, 0)), 0);
-    assert_int_equal(status_of(seen, cell_runs(CELL_HOLDS, 2, 1, 0)), 1);
-    assert_int_equal(status_of(seen, cell_runs(CELL_HOLDS, 0, 0, 3)), 2);
-    /* Nobody known to fail was seen to. */
-    assert_int_equal(status_of(cell_runs(CELL_HOLDS, 3, 0, 0), cell_runs(CELL_HOLDS, 3, 0, 0)), 2);
-    assert_int_equal(
-        status_of(control(cell_runs(CELL_BREAKS, 3, 0, 0)), cell_runs(CELL_HOLDS, 3, 0, 0)), 2);
-    /* What contradicts is worse than what proves nothing. */
-    assert_int_equal(status_of(cell_runs(CELL_HOLDS, 0, 0, 3), cell_runs(CELL_HOLDS, 0, 1, 0)), 1);
+    const struct cell seen = control(cell_runs(CELL_BREAKS, 1, 1, 0)),
+                      held = cell_runs(CELL_HOLDS, 3, 0, 0), unmet = cell_runs(CELL_HOLDS, 0, 0, 3);
+    const struct {
+        struct cell cells[2];
+        int status;
+    } rows[] = {
+        {{seen, held}, 0},
+        {{seen, cell_runs(CELL_MAY_BREAK, 3, 0, 0)}, 0},
+        {{seen, cell_runs(CELL_HOLDS, 2, 1, 0)}, 1},
+        {{seen, unmet}, 2},
+        {{held, held}, 2}, /* nobody known to fail was seen to */
+        {{control(cell_runs(CELL_BREAKS, 3, 0, 0)), held}, 2},
+        {{unmet, cell_runs(CELL_HOLDS, 0, 1, 0)}, 1}, /* worse than what proves nothing */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cell cells[] = {rows[i].cells[0], rows[i].cells[1]};
+        const struct matrix matrix = {.cells = cells, .count = 2};
+        if (matrix_status(&matrix) != rows[i].status)
+            fail_msg("row %zu: status %d", i, matrix_status(&matrix));
+    }
 }
 
 TEST(names_are_known_or_guessed)
@@ -182,174 +184,185 @@ TEST(names_are_known_or_guessed)
     assert_non_null(strstr(error.text, "stall"));
 }
 
-static void sale(struct ledger *ledger, int64_t at_us, enum ledger_result result, int status)
+static struct ledger ledger;
+static struct fault_site site;
+static char evidence[FAULT_TEXT_SIZE];
+
+static int forget(void **state)
 {
-    const struct ledger_op op = {.number = (int64_t)ledger->ops_count + 1,
+    (void)state;
+    ledger_fini(&ledger);
+    site = (struct fault_site){.begun = 0};
+    return 0;
+}
+
+static void sale_from(int64_t from_us, int64_t at_us, enum ledger_result result, int status)
+{
+    const struct ledger_op op = {.number = (int64_t)ledger.ops_count + 1,
                                  .kind = LEDGER_BUY,
-                                 .start_us = at_us - 10,
+                                 .start_us = from_us,
                                  .end_us = at_us,
                                  .result = result,
                                  .status = status};
-    assert_true(ledger_add_op(ledger, &op));
+    assert_true(ledger_add_op(&ledger, &op));
+}
+
+static void sale(int64_t at_us, enum ledger_result result, int status)
+{
+    sale_from(at_us - 10, at_us, result, status);
 }
 
 TEST(gaps_and_heals_are_measured)
 {
-    struct ledger ledger = {0};
     struct sales sales;
     const struct fault_interval healed = {1300000, 1500000}, late = {1300000, 2950000};
-    sale(&ledger, 1200000, LEDGER_OK, 201);
-    sale(&ledger, 1150000, LEDGER_OK, 201);
-    sale(&ledger, 1400000, LEDGER_FAIL, 409);
-    sale(&ledger, 1450000, LEDGER_OK, 200); /* a repeat is no sale */
-    sale(&ledger, 1800000, LEDGER_OK, 202);
-    sale(&ledger, 2900000, LEDGER_OK, 201);
+    sale(1200000, LEDGER_OK, 201);
+    sale(1150000, LEDGER_OK, 201);
+    sale(1400000, LEDGER_FAIL, 409);
+    sale(1450000, LEDGER_OK, 200); /* a repeat is no sale */
+    sale(1800000, LEDGER_OK, 202);
+    sale(2900000, LEDGER_OK, 201);
     sales_look(&sales, &ledger, 1000000, 3000000, &healed, 1);
     HAS(sales, sold, 4, longest_gap_us, 1100000, first_after_us, 300000, steps[1], 1, steps[2], 1,
         steps[8], 1, count, 20, shades[0].begin_us, 300000);
     sales_look(&sales, &ledger, 1000000, 3000000, &late, 1);
     assert_int_equal(sales.first_after_us, -1);
-    ledger_fini(&ledger);
 }
 
 /* Buys alone count, and what was sold counts though it was cancelled since. */
 TEST(buys_are_measured)
 {
-    struct ledger ledger = {0};
     struct measured measured;
     struct row_order orders[] = {{.state = LEDGER_CONFIRMED},
                                  {.state = LEDGER_CANCELLED},
                                  {.state = LEDGER_QUEUED},
                                  {.state = LEDGER_FAILED}};
     const struct rows rows = {.orders = orders, .orders_count = 4};
-    sale(&ledger, 1100000, LEDGER_OK, 201);
-    sale(&ledger, 1200000, LEDGER_OK, 202);
-    sale(&ledger, 1300000, LEDGER_FAIL, 409);
-    sale(&ledger, 1400000, LEDGER_FAIL, 503);
-    sale(&ledger, 1500000, LEDGER_FAIL, 0);
-    sale(&ledger, 9000000, LEDGER_INFO, 0);
-    sale(&ledger, 1600000, LEDGER_OK, 200);
+    sale_from(1080000, 1100000, LEDGER_OK, 201);
+    sale_from(1180000, 1200000, LEDGER_OK, 202);
+    sale_from(1250000, 1300000, LEDGER_FAIL, 409);
+    sale_from(1380000, 1400000, LEDGER_FAIL, 503);
+    sale_from(1480000, 1500000, LEDGER_FAIL, 0);
+    sale_from(0, 9000000, LEDGER_INFO, 0);
+    sale_from(1580000, 1600000, LEDGER_OK, 200);
     ledger.ops[6].kind = LEDGER_CANCEL;
-    for (size_t i = 0; i < ledger.ops_count; i++)
-        ledger.ops[i].start_us = ledger.ops[i].end_us - 20000;
-    ledger.ops[2].start_us = ledger.ops[2].end_us - 50000;
-    ledger.ops[5].start_us = 0;
     sales_measure(&measured, &ledger, &rows, 2000000);
-    assert_int_equal((int)measured.values[THRESHOLD_ORDERS], 6);
-    assert_int_equal((int)measured.values[THRESHOLD_COMMITTED], 2);
-    assert_int_equal((int)measured.values[THRESHOLD_ACCEPTED], 1);
-    assert_int_equal((int)measured.values[THRESHOLD_REFUSED], 1);
-    assert_int_equal((int)measured.values[THRESHOLD_FAILED], 3);
-    assert_int_equal((int)measured.values[THRESHOLD_MAX], 50000);
+    static const struct {
+        enum threshold_measure measure;
+        int value;
+    } wanted[] = {{THRESHOLD_ORDERS, 6},  {THRESHOLD_COMMITTED, 2}, {THRESHOLD_ACCEPTED, 1},
+                  {THRESHOLD_REFUSED, 1}, {THRESHOLD_FAILED, 3},    {THRESHOLD_MAX, 50000}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if ((int)measured.values[wanted[i].measure] != wanted[i].value)
+            fail_msg("measure %zu is %f", i, measured.values[wanted[i].measure]);
+    }
     assert_int_equal((int)measured.per_s[THRESHOLD_ORDERS], 3);
-    ledger_fini(&ledger);
+}
+
+static bool bites(const struct fault *fault, struct fault_interval during, size_t count)
+{
+    const struct fault_trial trial = {.site = &site,
+                                      .settings = &fault->settings,
+                                      .ledger = &ledger,
+                                      .intervals = &during,
+                                      .count = count};
+    return fault->did_it_bite(&trial, evidence);
 }
 
 /* One order under way in the stopped instance, from 50 ms before the pause to 10 ms after it, and
  * one of the same product sold by another in the middle. */
-static bool stall_bites(int64_t pause_us, int64_t other_end_us, char evidence[FAULT_TEXT_SIZE])
+static bool stall_bites(int64_t pause_us, int64_t other_end_us)
 {
     struct api_strategy row = strategy("conditional", true, true);
-    struct fault_site site = {.strategy = &row};
-    struct ledger ledger = {0};
     const struct fault_interval pause = {1000000, 1000000 + pause_us};
-    const struct fault_trial trial = {.site = &site,
-                                      .settings = &fault_stall.settings,
-                                      .ledger = &ledger,
-                                      .intervals = &pause,
-                                      .count = 1};
+    forget(NULL);
+    site.strategy = &row;
     snprintf(row.needs, sizeof row.needs, " postgresql ");
-    sale(&ledger, pause.heal_us + 10000, LEDGER_OK, 201);
-    ledger.ops[0].start_us = pause.begin_us - 50000;
-    sale(&ledger, other_end_us, LEDGER_OK, 201);
-    bool bites = fault_stall.did_it_bite(&trial, evidence);
-    ledger_fini(&ledger);
-    return bites;
+    sale_from(pause.begin_us - 50000, pause.heal_us + 10000, LEDGER_OK, 201);
+    sale(other_end_us, LEDGER_OK, 201);
+    return bites(&fault_stall, pause, 1);
 }
 
 TEST(a_stall_that_met_nobody_did_not_bite)
 {
-    char evidence[FAULT_TEXT_SIZE];
     int64_t lease_us = fault_stall.settings.lease_ms * 1000;
     int64_t pause_us = lease_us + 200000;
-    assert_true(stall_bites(pause_us, 1000000 + lease_us + 100000, evidence));
-    assert_non_null(strstr(evidence, "1 orders were under way"));
-    assert_non_null(strstr(evidence, "1 of them while another sold their product"));
+    assert_true(stall_bites(pause_us, 1000000 + lease_us + 100000));
+    t_says(evidence, "1 orders were under way");
+    t_says(evidence, "1 of them while another sold their product");
     /* The others waited, so no lease ended: they sold before it would end, or after the pause. */
-    assert_true(stall_bites(pause_us, 1000000 + lease_us - 50000, evidence));
-    assert_non_null(strstr(evidence, "0 of them"));
-    assert_true(stall_bites(pause_us, 1000000 + pause_us + 5000, evidence));
-    assert_non_null(strstr(evidence, "0 of them"));
+    assert_true(stall_bites(pause_us, 1000000 + lease_us - 50000));
+    t_says(evidence, "0 of them");
+    assert_true(stall_bites(pause_us, 1000000 + pause_us + 5000));
+    t_says(evidence, "0 of them");
     /* Not past the lease. */
-    assert_false(stall_bites(lease_us - 1000, 1000000 + lease_us - 50000, evidence));
+    assert_false(stall_bites(lease_us - 1000, 1000000 + lease_us - 50000));
 }
 
 /* A lock's holder has to be among them: a lease must have lapsed. Nobody can be asked here. */
 TEST(a_stall_without_a_lapsed_lease_did_not_bite_a_lock)
 {
-    char evidence[FAULT_TEXT_SIZE];
     struct api_strategy token = strategy("redis-token", false, false);
-    struct fault_site site = {.strategy = &token};
-    struct ledger ledger = {0};
-    const struct fault_interval pause = {1000000, 1900000};
-    const struct fault_trial trial = {.site = &site,
-                                      .settings = &fault_stall.settings,
-                                      .ledger = &ledger,
-                                      .intervals = &pause,
-                                      .count = 1};
-    sale(&ledger, 1910000, LEDGER_OK, 201);
-    ledger.ops[0].start_us = 950000;
-    sale(&ledger, 1800000, LEDGER_OK, 201);
-    assert_false(fault_stall.did_it_bite(&trial, evidence));
-    assert_non_null(strstr(evidence, "0 holds had lapsed"));
-    ledger_fini(&ledger);
+    site.strategy = &token;
+    sale_from(950000, 1910000, LEDGER_OK, 201);
+    sale(1800000, LEDGER_OK, 201);
+    assert_false(bites(&fault_stall, (struct fault_interval){1000000, 1900000}, 1));
+    t_says(evidence, "0 holds had lapsed");
 }
+
+static const struct fault_interval away = {1000000, 1500000};
 
 TEST(what_forgot_nothing_did_not_bite)
 {
-    char evidence[FAULT_TEXT_SIZE];
-    struct fault_site site = {.forgotten = 0};
-    const struct fault_trial trial = {.site = &site, .count = 8};
-    assert_false(fault_forget.did_it_bite(&trial, evidence));
+    assert_false(bites(&fault_forget, away, 8));
     site.forgotten = 1;
-    assert_true(fault_forget.did_it_bite(&trial, evidence));
+    assert_true(bites(&fault_forget, away, 8));
 }
 
 TEST(a_calm_in_which_nothing_was_sold_proves_nothing)
 {
-    char evidence[FAULT_TEXT_SIZE];
-    struct fault_site site = {.begun = 0};
-    struct ledger ledger = {0};
-    const struct fault_trial trial = {.site = &site, .ledger = &ledger, .count = 1};
-    sale(&ledger, 1100000, LEDGER_FAIL, 409);
-    assert_false(fault_calm.did_it_bite(&trial, evidence));
-    sale(&ledger, 1200000, LEDGER_OK, 201);
-    assert_true(fault_calm.did_it_bite(&trial, evidence));
-    assert_non_null(strstr(evidence, "1 orders were sold"));
-    ledger_fini(&ledger);
+    sale(1100000, LEDGER_FAIL, 409);
+    assert_false(bites(&fault_calm, away, 1));
+    sale(1200000, LEDGER_OK, 201);
+    assert_true(bites(&fault_calm, away, 1));
+    t_says(evidence, "1 orders were sold");
+}
+
+TEST(a_database_that_nobody_missed_was_not_killed)
+{
+    site.restarted = 1;
+    sale(900000, LEDGER_OK, 201);
+    sale(1100000, LEDGER_OK, 201);
+    assert_false(bites(&fault_database, away, 1));
+    sale(1200000, LEDGER_FAIL, 503);
+    assert_true(bites(&fault_database, away, 1));
+}
+
+TEST(a_kill_that_cut_nothing_off_did_not_bite)
+{
+    site.restarted = 1;
+    sale_from(1050000, 1100000, LEDGER_INFO, 0); /* not sent before it was killed */
+    sale(1000100, LEDGER_OK, 201);
+    assert_false(bites(&fault_kill, away, 1));
+    sale(1000005, LEDGER_INFO, 0);
+    assert_true(bites(&fault_kill, away, 1));
 }
 
 /* Not for longer than a lease, or while nobody came. */
 TEST(a_freeze_that_nobody_waited_for_did_not_bite)
 {
-    char evidence[FAULT_TEXT_SIZE];
-    struct fault_site site = {.frozen = {1000000, 7000000}};
-    struct ledger ledger = {0};
-    const struct fault_trial trial = {
-        .site = &site, .settings = &fault_freeze.settings, .ledger = &ledger, .count = 1};
-    sale(&ledger, 900000, LEDGER_FAIL, 503);  /* came before it */
-    sale(&ledger, 2000000, LEDGER_OK, 201);   /* sold all the same */
-    sale(&ledger, 7500000, LEDGER_FAIL, 503); /* came after it */
-    assert_false(fault_freeze.did_it_bite(&trial, evidence));
-    sale(&ledger, 3000000, LEDGER_FAIL, 503);
-    assert_true(fault_freeze.did_it_bite(&trial, evidence));
-    sale(&ledger, 7200000, LEDGER_OK, 201);
-    ledger.ops[4].start_us = 4000000;
-    assert_true(fault_freeze.did_it_bite(&trial, evidence));
-    assert_non_null(strstr(evidence, "2 orders"));
+    site.frozen = (struct fault_interval){1000000, 7000000};
+    sale(900000, LEDGER_FAIL, 503);  /* came before it */
+    sale(2000000, LEDGER_OK, 201);   /* sold all the same */
+    sale(7500000, LEDGER_FAIL, 503); /* came after it */
+    assert_false(bites(&fault_freeze, away, 1));
+    sale(3000000, LEDGER_FAIL, 503);
+    assert_true(bites(&fault_freeze, away, 1));
+    sale_from(4000000, 7200000, LEDGER_OK, 201);
+    assert_true(bites(&fault_freeze, away, 1));
+    t_says(evidence, "2 orders");
     site.frozen.heal_us = site.frozen.begin_us + 4400000; /* a session may have outlived it */
-    assert_false(fault_freeze.did_it_bite(&trial, evidence));
-    ledger_fini(&ledger);
+    assert_false(bites(&fault_freeze, away, 1));
 }
 
 /* memcached, ZooKeeper and Redlock, whom a stalled instance cannot show, have a cell here. */
@@ -372,16 +385,14 @@ TEST(a_relay_that_met_nobody_did_not_bite)
 {
     static const struct fault *const all[] = {&fault_commit, &fault_reply, &fault_hold,
                                               &fault_reset};
-    char evidence[FAULT_TEXT_SIZE];
     struct error error;
-    struct fault_site site = {.begun = 0};
-    const struct fault_trial trial = {.site = &site, .count = 3};
     const struct fault_event event = {.victim = 1};
     assert_true(way_to_redis(&site.ways[FAULT_WAY_REDIS], "unix:///nowhere", &error));
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         site.fault = all[i];
         assert_true(all[i]->begin(&site, &event, &error));
-        assert_false(all[i]->did_it_bite(&trial, evidence));
+        if (bites(all[i], away, 3))
+            fail_msg("fault %zu: %s", i, evidence);
         assert_true(all[i]->heal(&site, &event, &error));
     }
     way_close(&site.ways[FAULT_WAY_REDIS]);
@@ -411,35 +422,4 @@ TEST(a_way_keeps_what_stands_around_the_address)
     assert_non_null(strstr(error.text, "keywords"));
 }
 
-TEST(a_database_that_nobody_missed_was_not_killed)
-{
-    char evidence[FAULT_TEXT_SIZE];
-    struct fault_site site = {.restarted = 1};
-    struct ledger ledger = {0};
-    const struct fault_interval away = {1000000, 1500000};
-    const struct fault_trial trial = {
-        .site = &site, .ledger = &ledger, .intervals = &away, .count = 1};
-    sale(&ledger, 900000, LEDGER_OK, 201);
-    sale(&ledger, 1100000, LEDGER_OK, 201);
-    assert_false(fault_database.did_it_bite(&trial, evidence));
-    sale(&ledger, 1200000, LEDGER_FAIL, 503);
-    assert_true(fault_database.did_it_bite(&trial, evidence));
-    ledger_fini(&ledger);
-}
-
-TEST(a_kill_that_cut_nothing_off_did_not_bite)
-{
-    char evidence[FAULT_TEXT_SIZE];
-    struct fault_site site = {.restarted = 1};
-    struct ledger ledger = {0};
-    const struct fault_interval away = {1000000, 1500000};
-    const struct fault_trial trial = {
-        .site = &site, .ledger = &ledger, .intervals = &away, .count = 1};
-    sale(&ledger, 1100000, LEDGER_INFO, 0);
-    ledger.ops[0].start_us = 1050000; /* not sent before it was killed */
-    sale(&ledger, 1000100, LEDGER_OK, 201);
-    assert_false(fault_kill.did_it_bite(&trial, evidence));
-    sale(&ledger, 1000005, LEDGER_INFO, 0);
-    assert_true(fault_kill.did_it_bite(&trial, evidence));
-    ledger_fini(&ledger);
-}
+TEST_EACH(NULL, forget)
