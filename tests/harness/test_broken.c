@@ -7,29 +7,22 @@
 #include "harness/fixtures/program.h"
 #include "loadtest/phase/run_phase.h"
 
-#include <libpq-fe.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Its statements alone have the version in their condition. */
-static const char forgetting[] =
-    "CREATE FUNCTION seckill.forget_sale() RETURNS trigger LANGUAGE plpgsql AS"
-    " 'BEGIN IF current_query() LIKE ''%AND version = $%'' THEN NEW.stock := OLD.stock; END IF;"
-    " RETURN NEW; END';"
-    "CREATE TRIGGER forget_sale BEFORE UPDATE ON seckill.product"
-    " FOR EACH ROW EXECUTE FUNCTION seckill.forget_sale()";
-
 static int forget_no_more(void **state)
 {
-    program_sql("seckill", "DROP TRIGGER IF EXISTS forget_sale ON seckill.product;"
-                           "DROP FUNCTION IF EXISTS seckill.forget_sale()");
+    program_untrigger("forget_sale");
     return program_end(state);
 }
 
+/* Its statements alone have the version in their condition. */
 static const char *forgetful_run(const char *more)
 {
-    program_sql("seckill", forgetting);
+    program_trigger("forget_sale", "BEFORE UPDATE ON seckill.product FOR EACH ROW",
+                    "IF current_query() LIKE '%AND version = $%' THEN NEW.stock := OLD.stock;"
+                    " END IF");
     return t_text("run --server %s --duration 1s --first-product 3000001 --reset %s",
                   program->servers[0].url, more);
 }
@@ -89,21 +82,14 @@ static void put_again(void *context, int64_t elapsed_ms)
 static void fail_some(void *context, int64_t elapsed_ms)
 {
     static const char sql[] =
+        "SET search_path = seckill;"
         "WITH gone AS (UPDATE orders SET status = 3, reason = NULL WHERE id IN (SELECT id FROM "
         "orders WHERE product_id = 3000004 AND status = 1 LIMIT 30) RETURNING 1)"
         " UPDATE product SET stock = stock + (SELECT count(*) FROM gone) WHERE id = 3000004"
         " RETURNING (SELECT count(*) FROM gone)";
     struct meddler *meddler = context;
-    if (elapsed_ms < 500 || meddler->done > 0)
-        return;
-    PGconn *connection = PQconnectdb(program_database());
-    PQclear(PQexec(connection, "SET search_path = seckill"));
-    PGresult *result = PQexec(connection, sql);
-    if (PQresultStatus(result) != PGRES_TUPLES_OK)
-        fail_msg("%s", PQerrorMessage(connection));
-    meddler->done = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
-    PQclear(result);
-    PQfinish(connection);
+    if (elapsed_ms >= 500 && meddler->done == 0)
+        meddler->done = program_ask(sql);
 }
 
 static void meddle(const char *name, void (*how)(void *, int64_t), struct meddler *meddler,

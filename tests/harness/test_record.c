@@ -6,7 +6,6 @@
 
 #include "harness/fixtures/program.h"
 
-#include <libpq-fe.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +15,8 @@
 
 static void sql(const char *text)
 {
-    PGconn *connection = PQconnectdb(program_database());
-    PGresult *result = PQexec(connection, text);
-    if (PQresultStatus(result) != PGRES_COMMAND_OK || strcmp(PQcmdTuples(result), "1") != 0)
-        fail_msg("%s: %s rows %s", text, PQcmdTuples(result), PQerrorMessage(connection));
-    PQclear(result);
-    PQfinish(connection);
+    if (program_ask(text) != 1)
+        fail_msg("it is not one row: %s", text);
 }
 
 static void record(const char *arguments)

@@ -62,10 +62,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    static const char *const names[] = {"noted", "seckill-server", "wrk", "pgbench", "secret"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        unlink(t_text("%s/%s", programs, names[i]));
-    rmdir(programs);
+    t_remove_folder(programs);
     program_destroy(program);
     return redis_own_teardown(state);
 }

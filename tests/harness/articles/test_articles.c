@@ -41,15 +41,24 @@ static void expect(enum verdict verdict, const char *ours)
         fail_msg("'%s', not '%s'", result.article.ours, ours);
 }
 
+static struct article_experiment experiment(const char *name, enum article_kind kind, int64_t calls,
+                                            int64_t connections, int64_t products, int64_t stock,
+                                            int64_t work_ms)
+{
+    return (struct article_experiment){.article = "000",
+                                       .name = name,
+                                       .kind = kind,
+                                       .calls = calls,
+                                       .connections = connections,
+                                       .products = products,
+                                       .stock = stock,
+                                       .work_ms = work_ms};
+}
+
 TEST(increments_are_counted)
 {
-    const struct article_experiment counter = {.article = "003",
-                                               .name = "counter",
-                                               .kind = ARTICLE_COUNTER,
-                                               .calls = 1200,
-                                               .connections = 30,
-                                               .products = 1,
-                                               .work_ms = 2};
+    const struct article_experiment counter =
+        experiment("counter", ARTICLE_COUNTER, 1200, 30, 1, 0, 2);
     measure(&counter, "none", 1, false);
     expect(VERDICT_UNSAFE, NULL);
     assert_int_equal(result.audit.restock_rows, 1200);
@@ -63,17 +72,14 @@ TEST(increments_are_counted)
     HAS(result, load.requests, 1200, counts.committed, 1200);
 }
 
-static const struct article_experiment balance = {.article = "001",
-                                                  .name = "balance",
-                                                  .kind = ARTICLE_PAIRS,
-                                                  .calls = 16,
-                                                  .connections = 16,
-                                                  .products = 8,
-                                                  .stock = 100,
-                                                  .work_ms = 400};
+static struct article_experiment pairs(void)
+{
+    return experiment("balance", ARTICLE_PAIRS, 16, 16, 8, 100, 400);
+}
 
 TEST(two_at_once_pass_the_balance)
 {
+    const struct article_experiment balance = pairs();
     measure(&balance, "none", 1, false);
     expect(VERDICT_UNSAFE, NULL);
     assert_true(result.audit.oversold > 0);
@@ -87,14 +93,8 @@ TEST(two_at_once_pass_the_balance)
 
 TEST(drawn_products_are_sold_once)
 {
-    const struct article_experiment spread = {.article = "003",
-                                              .name = "spread",
-                                              .kind = ARTICLE_SPREAD,
-                                              .calls = 300,
-                                              .connections = 16,
-                                              .products = 60,
-                                              .stock = 1,
-                                              .work_ms = 20};
+    const struct article_experiment spread =
+        experiment("spread", ARTICLE_SPREAD, 300, 16, 60, 1, 20);
     measure(&spread, "none", 1, false);
     expect(VERDICT_UNSAFE, NULL);
     measure(&spread, "redis-token", 3, false);
@@ -105,15 +105,8 @@ TEST(drawn_products_are_sold_once)
 /* Sixteen read the same row, one writes it: the others' turns were in vain. */
 TEST(turns_are_counted)
 {
-    struct article_experiment turns = {.article = "000",
-                                       .name = "turns",
-                                       .kind = ARTICLE_TURNS,
-                                       .calls = 64,
-                                       .connections = 16,
-                                       .products = 1,
-                                       .stock = 1000,
-                                       .work_ms = 20,
-                                       .in_flight = 16};
+    struct article_experiment turns = experiment("turns", ARTICLE_TURNS, 64, 16, 1, 1000, 20);
+    turns.in_flight = 16;
     measure(&turns, "optimistic", 1, false);
     expect(VERDICT_KEPT, NULL);
     assert_true(result.counts.attempts > 64);
@@ -124,15 +117,9 @@ TEST(turns_are_counted)
 
 TEST(a_full_queue_refuses)
 {
-    struct article_experiment threshold = {.article = "000",
-                                           .name = "threshold",
-                                           .kind = ARTICLE_THRESHOLD,
-                                           .calls = 60,
-                                           .connections = 60,
-                                           .products = 1,
-                                           .stock = 1000,
-                                           .work_ms = 50,
-                                           .queue_capacity = 10};
+    struct article_experiment threshold =
+        experiment("threshold", ARTICLE_THRESHOLD, 60, 60, 1, 1000, 50);
+    threshold.queue_capacity = 10;
     measure(&threshold, "wllock", 1, true);
     expect(VERDICT_KEPT, NULL);
     assert_true(result.counts.failed > 0);
@@ -148,14 +135,8 @@ TEST(a_full_queue_refuses)
 /* 20 buyers of a second each: those who wait 5 s cannot all be served one by one, but together. */
 TEST(who_may_not_wait_gives_up)
 {
-    const struct article_experiment timed = {.article = "000",
-                                             .name = "timed",
-                                             .kind = ARTICLE_TIMED,
-                                             .calls = 20,
-                                             .connections = 20,
-                                             .products = 2,
-                                             .stock = 1000,
-                                             .work_ms = 1000};
+    const struct article_experiment timed =
+        experiment("timed", ARTICLE_TIMED, 20, 20, 2, 1000, 1000);
     measure(&timed, "wllock", 1, true);
     expect(VERDICT_KEPT, NULL);
     assert_in_range(result.counts.failed, 1, 10);
@@ -168,7 +149,7 @@ TEST(who_may_not_wait_gives_up)
 /* Calls that were shed where none should be: the row says nothing about the strategy. */
 TEST(what_was_shed_proves_nothing)
 {
-    struct article_experiment crowded = balance;
+    struct article_experiment crowded = pairs();
     crowded.products = 1;
     crowded.calls = crowded.connections = 16;
     crowded.kind = ARTICLE_COUNTER;

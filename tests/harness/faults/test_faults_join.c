@@ -17,41 +17,32 @@ struct folders {
     size_t count;
 };
 
-static int begin(void **state)
-{
-    *state = calloc(1, sizeof(struct folders));
-    return *state ? 0 : -1;
-}
+static struct folders folders;
 
 static int end(void **state)
 {
-    struct folders *folders = *state;
-    static const char *const files[] = {"faults.json", "faults.md", "report.html"};
-    for (size_t i = 0; i < folders->count; i++) {
-        for (size_t j = 0; j < 3; j++)
-            unlink(t_text("%s/%s", folders->names[i], files[j]));
-        rmdir(folders->names[i]);
-    }
-    free(folders);
+    (void)state;
+    for (size_t i = 0; i < folders.count; i++)
+        t_remove_folder(folders.names[i]);
+    folders.count = 0;
     return 0;
 }
 
-static const char *new_folder(struct folders *folders)
+static const char *new_folder(void)
 {
-    char *name = folders->names[folders->count++];
-    snprintf(name, sizeof folders->names[0], "/tmp/seckill-join-XXXXXX");
+    char *name = folders.names[folders.count++];
+    snprintf(name, sizeof folders.names[0], "/tmp/seckill-join-XXXXXX");
     assert_non_null(mkdtemp(name));
     return name;
 }
 
-static void write_cells(struct folders *folders, struct cell *cells, size_t count,
-                        const char *server)
+static void write_cells(struct cell *cells, size_t count, const char *server)
 {
     const struct matrix matrix = {.cells = cells, .count = count, .seed = 7, .runs = 2};
     struct machine machine = {.cores = 2};
     struct error error;
     snprintf(machine.server, sizeof machine.server, "%s", server);
-    assert_true(matrix_write(new_folder(folders), &matrix, matrix_made_on(&machine), &error));
+    assert_true(matrix_write(new_folder(), &matrix, matrix_made_on(&machine), &error));
 }
 
 static struct cell cell_of(const char *strategy, const struct fault *fault, struct cell cell,
@@ -65,22 +56,22 @@ static struct cell cell_of(const char *strategy, const struct fault *fault, stru
     return cell;
 }
 
-static bool join(const struct folders *folders, struct matrix *out, struct error *error)
+static bool join(struct matrix *out, struct error *error)
 {
-    struct option_list list = {.count = folders->count};
+    struct option_list list = {.count = folders.count};
     json_t *made_on = NULL;
-    for (size_t i = 0; i < folders->count; i++)
-        snprintf(list.items[i], sizeof list.items[i], "%s", folders->names[i]);
+    for (size_t i = 0; i < folders.count; i++)
+        snprintf(list.items[i], sizeof list.items[i], "%s", folders.names[i]);
     bool joined = matrix_join_read(&list, out, &made_on, error);
     json_decref(made_on);
     return joined;
 }
 
-static void expect_refusal(const struct folders *folders, const char *text)
+static void expect_refusal(const char *text)
 {
     struct matrix matrix;
     struct error error;
-    assert_false(join(folders, &matrix, &error));
+    assert_false(join(&matrix, &error));
     free(matrix.cells);
     if (!strstr(error.text, text))
         fail_msg("'%s' does not say '%s'", error.text, text);
@@ -88,7 +79,6 @@ static void expect_refusal(const struct folders *folders, const char *text)
 
 TEST(what_was_written_is_read)
 {
-    struct folders *folders = *state;
     static char written[2][1 << 16];
     struct matrix matrix;
     json_t *made_on = NULL;
@@ -105,17 +95,17 @@ TEST(what_was_written_is_read)
     cell.shown.sales.count = 2;
     cell.shown.sales.shades[0] = (struct fault_interval){100, 900};
     cell.shown.sales.shades_count = 1;
-    write_cells(folders, &cell, 1, "1.0");
-    assert_true(matrix_read(folders->names[0], &matrix, &made_on, &error));
+    write_cells(&cell, 1, "1.0");
+    assert_true(matrix_read(folders.names[0], &matrix, &made_on, &error));
     assert_int_equal(matrix.count, 1);
     assert_ptr_equal(matrix.cells[0].fault, &fault_stall);
     HAS(matrix.cells[0], expected, CELL_BREAKS, red, 2, seeds[0].last, 7, shown.example,
         cell.shown.example);
     /* All the rest: written once more it is the same file. */
-    assert_true(matrix_write(new_folder(folders), &matrix, made_on, &error));
+    assert_true(matrix_write(new_folder(), &matrix, made_on, &error));
     free(matrix.cells);
     for (size_t i = 0; i < 2; i++)
-        t_read(t_text("%s/faults.json", folders->names[i]), written[i], sizeof written[i]);
+        t_read(t_text("%s/faults.json", folders.names[i]), written[i], sizeof written[i]);
     assert_non_null(strstr(written[0], "\"longest_gap_us\": 1234567"));
     assert_string_equal(written[0], written[1]);
 }
@@ -123,7 +113,6 @@ TEST(what_was_written_is_read)
 /* A column of another piece stands in its strategy's row, and its control proves it there. */
 TEST(columns_of_other_pieces_stand_where_they_belong)
 {
-    struct folders *folders = *state;
     struct matrix matrix;
     struct error error;
     struct cell first[] = {
@@ -131,9 +120,9 @@ TEST(columns_of_other_pieces_stand_where_they_belong)
         cell_of("redis-token", &fault_stall, cell_runs(CELL_BREAKS, 0, 2, 0), 1)};
     struct cell second[] = {cell_of("none", &fault_calm, cell_runs(CELL_BREAKS, 0, 2, 0), 1),
                             cell_of("conditional", &fault_calm, cell_runs(CELL_HOLDS, 3, 0, 0), 1)};
-    write_cells(folders, first, 2, "1.0");
-    write_cells(folders, second, 2, "1.0");
-    assert_true(join(folders, &matrix, &error));
+    write_cells(first, 2, "1.0");
+    write_cells(second, 2, "1.0");
+    assert_true(join(&matrix, &error));
     assert_int_equal(matrix.count, 4);
     assert_ptr_equal(matrix.cells[0].fault, &fault_calm);
     assert_string_equal(matrix.cells[0].strategy.name, "conditional");
@@ -146,7 +135,6 @@ TEST(columns_of_other_pieces_stand_where_they_belong)
 /* The second night has other seeds: one cell of all the runs, which shows the first red one. */
 TEST(runs_of_one_cell_are_added_up)
 {
-    struct folders *folders = *state;
     struct matrix matrix;
     struct error error;
     struct cell first = cell_of("batch", &fault_stall, cell_runs(CELL_MAY_BREAK, 3, 0, 1), 1);
@@ -160,10 +148,10 @@ TEST(runs_of_one_cell_are_added_up)
     third.violations[FINDING_OVERSOLD] = 2;
     snprintf(second.shown.example, sizeof second.shown.example, "the second's");
     snprintf(third.shown.example, sizeof third.shown.example, "the third's");
-    write_cells(folders, &first, 1, "1.0");
-    write_cells(folders, &second, 1, "1.0");
-    write_cells(folders, &third, 1, "1.0");
-    assert_true(join(folders, &matrix, &error));
+    write_cells(&first, 1, "1.0");
+    write_cells(&second, 1, "1.0");
+    write_cells(&third, 1, "1.0");
+    assert_true(join(&matrix, &error));
     assert_int_equal(matrix.count, 1);
     const struct cell *cell = &matrix.cells[0];
     HAS(*cell, runs, 10, red, 3, invalid, 1, violations[FINDING_OVERSOLD], 3, longest_gap_us, 5);
@@ -174,40 +162,37 @@ TEST(runs_of_one_cell_are_added_up)
     free(matrix.cells);
 }
 
+/* Three runs from seed 1 on hold, and these three cannot be added. */
+static void is_not_added(enum cell_expectation expected, int64_t seed, const char *server,
+                         const char *why)
+{
+    struct cell first = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 1);
+    struct cell second = cell_of("batch", &fault_stall, cell_runs(expected, 3, 0, 0), seed);
+    write_cells(&first, 1, "1.0");
+    write_cells(&second, 1, server);
+    expect_refusal(why);
+}
+
 TEST(a_run_is_not_counted_twice)
 {
-    struct folders *folders = *state;
-    struct cell first = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 1);
-    struct cell second = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 3);
-    write_cells(folders, &first, 1, "1.0");
-    write_cells(folders, &second, 1, "1.0");
-    expect_refusal(folders, "batch/stall, seed 3: a run of it is in another one already");
+    is_not_added(CELL_HOLDS, 3, "1.0",
+                 "batch/stall, seed 3: a run of it is in another one already");
 }
 
 TEST(pieces_must_expect_the_same)
 {
-    struct folders *folders = *state;
-    struct cell first = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 1);
-    struct cell second = cell_of("batch", &fault_stall, cell_runs(CELL_MAY_BREAK, 3, 0, 0), 4);
-    write_cells(folders, &first, 1, "1.0");
-    write_cells(folders, &second, 1, "1.0");
-    expect_refusal(folders, "batch/stall: expected here: may break, in another one: holds");
+    is_not_added(CELL_MAY_BREAK, 4, "1.0",
+                 "batch/stall: expected here: may break, in another one: holds");
 }
 
 TEST(pieces_must_be_of_one_server)
 {
-    struct folders *folders = *state;
-    struct cell first = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 1);
-    struct cell second = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 4);
-    write_cells(folders, &first, 1, "1.0");
-    write_cells(folders, &second, 1, "1.1");
-    expect_refusal(folders, "is of another server (1.1) than those before it (1.0)");
+    is_not_added(CELL_HOLDS, 4, "1.1", "is of another server (1.1) than those before it (1.0)");
 }
 
 /* A cell that reads well, with one of its members put in another's place. */
 TEST(a_damaged_file_is_refused)
 {
-    struct folders *folders = *state;
     static const struct {
         const char *name, *value, *says;
     } rows[] = {
@@ -236,8 +221,8 @@ TEST(a_damaged_file_is_refused)
          "\"timeline\", \"faults\"[0]: \"begin_us\" is not"},
     };
     struct cell cell = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 1);
-    write_cells(folders, &cell, 1, "1.0");
-    const char *path = t_text("%s/faults.json", folders->names[0]);
+    write_cells(&cell, 1, "1.0");
+    const char *path = t_text("%s/faults.json", folders.names[0]);
     json_t *whole = json_load_file(path, 0, NULL);
     assert_non_null(whole);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -248,25 +233,24 @@ TEST(a_damaged_file_is_refused)
                             value);
         assert_int_equal(json_dump_file(damaged, path, 0), 0);
         json_decref(damaged);
-        expect_refusal(folders, "faults.json: cells[0]: ");
-        expect_refusal(folders, rows[i].says);
+        expect_refusal("faults.json: cells[0]: ");
+        expect_refusal(rows[i].says);
     }
     json_decref(whole);
 }
 
 TEST(what_is_no_matrix_is_refused)
 {
-    struct folders *folders = *state;
-    const char *path = t_text("%s/faults.json", new_folder(folders));
-    expect_refusal(folders, "faults.json: No such file or directory");
+    const char *path = t_text("%s/faults.json", new_folder());
+    expect_refusal("faults.json: No such file or directory");
     t_write(path, "{\n\"cells\": [\n");
-    expect_refusal(folders, "faults.json: line 3: ");
+    expect_refusal("faults.json: line 3: ");
     t_write(path, "{\"runs\": []}");
-    expect_refusal(folders, "it is no faults.json");
+    expect_refusal("it is no faults.json");
     t_write(path, "{\"cells\": [{}]}");
-    expect_refusal(folders, "\"seed\" is not a whole number");
+    expect_refusal("\"seed\" is not a whole number");
     t_write(path, "{\"cells\": [{}], \"seed\": 1, \"runs\": 3}");
-    expect_refusal(folders, "cells[0]: \"strategy\" is not a text");
+    expect_refusal("cells[0]: \"strategy\" is not a text");
 }
 
-TEST_EACH(begin, end)
+TEST_EACH(NULL, end)

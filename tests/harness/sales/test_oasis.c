@@ -8,7 +8,6 @@
 #include "harness/fixtures/program.h"
 
 #include <arpa/inet.h>
-#include <libpq-fe.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,18 +18,10 @@
 /* What the database itself says, beside what the command says of it. */
 static int64_t ask(const char *what)
 {
-    PGconn *connection = PQconnectdb(program_database());
-    PGresult *result = PQexec(
-        connection,
+    return program_ask(
         t_text("SELECT %s FROM seckill.orders o JOIN seckill.product p ON p.id = o.product_id AND "
                "p.epoch = o.epoch WHERE p.id BETWEEN 1000001 AND 1000017 AND o.status = 1",
                what));
-    if (PQresultStatus(result) != PGRES_TUPLES_OK)
-        fail_msg("%s: %s", what, PQerrorMessage(connection));
-    int64_t number = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
-    PQclear(result);
-    PQfinish(connection);
-    return number;
 }
 
 /* The port that its first line names. */

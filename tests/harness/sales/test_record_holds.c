@@ -102,13 +102,12 @@ TEST(what_was_told_of_an_order_is_held_against_its_row)
 static void sell_with(const char *wrong)
 {
     program_exits(0, SHORT "--strategy conditional --operations 1"); /* makes the tables */
-    program_sql(NULL, t_text("CREATE FUNCTION wrong() RETURNS trigger LANGUAGE plpgsql AS"
-                             " $$ BEGIN %s; RETURN NEW; END $$;"
-                             "CREATE TRIGGER wrong AFTER UPDATE ON seckill.orders FOR EACH ROW"
-                             " WHEN (OLD.status = 4 AND NEW.status = 5) EXECUTE FUNCTION wrong()",
-                             wrong));
+    program_trigger("wrong",
+                    "AFTER UPDATE ON seckill.orders FOR EACH ROW"
+                    " WHEN (OLD.status = 4 AND NEW.status = 5)",
+                    wrong);
     int status = program_run(RECORD "--strategy conditional --duration 7s --stock 1000 --limit 1");
-    program_sql(NULL, "DROP TRIGGER wrong ON seckill.orders; DROP FUNCTION wrong()");
+    program_untrigger("wrong");
     assert_int_equal(status, 0);
 }
 

@@ -110,12 +110,6 @@ TEST(a_bell_has_the_limit)
     assert_int_equal(product_by_rows(FIRST).limit, 3);
 }
 
-static const char forgetting[] =
-    "CREATE FUNCTION seckill.forget_units() RETURNS trigger LANGUAGE plpgsql AS"
-    " 'BEGIN NEW.units := 0; RETURN NEW; END';"
-    "CREATE TRIGGER forget_units BEFORE INSERT OR UPDATE ON seckill.purchase"
-    " FOR EACH ROW EXECUTE FUNCTION seckill.forget_units()";
-
 static const char *against_the_server(const char *more)
 {
     return t_text("run --server %s --reset --duration 1s --connections 8 %s",
@@ -124,17 +118,16 @@ static const char *against_the_server(const char *more)
 
 static int forget_no_more(void **state)
 {
-    program_sql("seckill", "DROP TRIGGER IF EXISTS no_limit ON seckill.product;"
-                           "DROP FUNCTION IF EXISTS seckill.no_limit();"
-                           "DROP TRIGGER IF EXISTS forget_units ON seckill.purchase;"
-                           "DROP FUNCTION IF EXISTS seckill.forget_units()");
+    program_untrigger("no_limit");
+    program_untrigger("forget_units");
     return program_end(state);
 }
 
 /* Of 40 units somebody has two. */
 TEST_WITH(a_broken_limit_is_found, program_one, forget_no_more)
 {
-    program_sql("seckill", forgetting);
+    program_trigger("forget_units", "BEFORE INSERT OR UPDATE ON seckill.purchase FOR EACH ROW",
+                    "NEW.units := 0");
     program_exits(1,
                   against_the_server("--strategies conditional --stock 40 --users 41 --limit 1"));
     program_expect("conditional", "truth", 1, "BROKEN");
@@ -142,16 +135,11 @@ TEST_WITH(a_broken_limit_is_found, program_one, forget_no_more)
     program_says("Verdicts: 1 BROKEN.");
 }
 
-static const char limitless[] =
-    "CREATE FUNCTION seckill.no_limit() RETURNS trigger LANGUAGE plpgsql AS"
-    " 'BEGIN NEW.limit_per_user := NULL; RETURN NEW; END';"
-    "CREATE TRIGGER no_limit BEFORE INSERT OR UPDATE ON seckill.product"
-    " FOR EACH ROW EXECUTE FUNCTION seckill.no_limit()";
-
 /* Nobody can break a limit that is not there. */
 TEST_WITH(a_limit_that_is_lost_is_no_run, program_one, forget_no_more)
 {
-    program_sql("seckill", limitless);
+    program_trigger("no_limit", "BEFORE INSERT OR UPDATE ON seckill.product FOR EACH ROW",
+                    "NEW.limit_per_user := NULL");
     program_exits(2,
                   against_the_server("--strategies conditional --stock 40 --users 41 --limit 1"));
     program_expect("conditional", "truth", 1, "no run");
@@ -186,24 +174,18 @@ TEST(repeats_are_no_sales_at_a_rate)
     repeats_are_no_sales("--strategies redis-stock --rate 600 --max-lag-ms 60000");
 }
 
-static const char key_losing[] =
-    "CREATE FUNCTION seckill.lose_key() RETURNS trigger LANGUAGE plpgsql AS"
-    " 'BEGIN NEW.idempotency_key := NULL; RETURN NEW; END';"
-    "CREATE TRIGGER lose_key BEFORE INSERT ON seckill.orders"
-    " FOR EACH ROW EXECUTE FUNCTION seckill.lose_key()";
-
 static int lose_no_more(void **state)
 {
-    program_sql("seckill", "DROP TRIGGER IF EXISTS lose_key ON seckill.orders;"
-                           "DROP FUNCTION IF EXISTS seckill.lose_key();"
-                           "DROP SCHEMA IF EXISTS altered CASCADE");
+    program_untrigger("lose_key");
+    program_sql("seckill", "DROP SCHEMA IF EXISTS altered CASCADE");
     return program_end(state);
 }
 
 /* Each repeat is a sale of its own then, and no row says that it is a repeat. */
 TEST_WITH(lost_keys_are_found, program_one, lose_no_more)
 {
-    program_sql("seckill", key_losing);
+    program_trigger("lose_key", "BEFORE INSERT ON seckill.orders FOR EACH ROW",
+                    "NEW.idempotency_key := NULL");
     program_exits(1, against_the_server("--strategies conditional --keys 50% --stock 40"));
     program_expect("conditional", "truth", 1, "BROKEN");
     assert_int_equal(figure(1, "audit/unrepeatable"), 40);

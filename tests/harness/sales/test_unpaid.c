@@ -70,15 +70,12 @@ TEST(none_is_seen_through)
 TEST(a_unit_that_comes_back_twice_is_found)
 {
     assert_true(program_run(UNPAID "--duration 1s --strategies conditional") != 1);
-    program_sql(
-        NULL,
-        "CREATE FUNCTION twice() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-        "  UPDATE seckill.product SET stock = stock + 1 WHERE id = NEW.product_id; RETURN NEW;"
-        " END $$;"
-        "CREATE TRIGGER twice AFTER UPDATE ON seckill.orders FOR EACH ROW"
-        " WHEN (OLD.status = 4 AND NEW.status = 5) EXECUTE FUNCTION twice()");
+    program_trigger("twice",
+                    "AFTER UPDATE ON seckill.orders FOR EACH ROW"
+                    " WHEN (OLD.status = 4 AND NEW.status = 5)",
+                    "UPDATE seckill.product SET stock = stock + 1 WHERE id = NEW.product_id");
     int status = program_run(UNPAID "--duration 4s --strategies conditional");
-    program_sql(NULL, "DROP TRIGGER twice ON seckill.orders; DROP FUNCTION twice()");
+    program_untrigger("twice");
     assert_int_equal(status, 1);
     program_says("  BROKEN\n");
     program_says("lost updates ");

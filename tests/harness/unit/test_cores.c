@@ -12,19 +12,13 @@ static char root[64]; /* stands in for /sys/fs/cgroup */
 
 static void write_file(const char *name, const char *text)
 {
-    char path[200];
-    snprintf(path, sizeof path, "%s/%s", root, name);
-    FILE *file = fopen(path, "w");
-    int closed = file && fputs(text, file) >= 0 ? fclose(file) : EOF;
-    assert_int_equal(closed, 0);
+    t_write(t_text("%s/%s", root, name), text);
 }
 
 static long cores_of(const char *groups)
 {
-    char path[200];
     write_file("groups", groups);
-    snprintf(path, sizeof path, "%s/groups", root);
-    return cpus_usable_of(path, root);
+    return cpus_usable_of(t_text("%s/groups", root), root);
 }
 
 TEST(a_quota_counts_where_it_is_less)
@@ -61,27 +55,18 @@ TEST_WITH(affinity_counts, NULL, NULL)
 
 static int set_up(void **state)
 {
-    char path[200];
     (void)state;
     snprintf(root, sizeof root, "/tmp/seckill-cgroup.XXXXXX");
     assert_non_null(mkdtemp(root));
-    snprintf(path, sizeof path, "%s/outer", root);
-    assert_int_equal(mkdir(path, 0755), 0);
-    snprintf(path, sizeof path, "%s/outer/inner", root);
-    assert_int_equal(mkdir(path, 0755), 0);
+    assert_int_equal(mkdir(t_text("%s/outer", root), 0755), 0);
+    assert_int_equal(mkdir(t_text("%s/outer/inner", root), 0755), 0);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    static const char *const names[] = {
-        "groups", "cpu.max", "outer/inner/cpu.max", "outer/inner", "outer/cpu.max", "outer", ""};
     (void)state;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char path[200];
-        snprintf(path, sizeof path, "%s/%s", root, names[i]);
-        assert_int_equal(remove(path), 0);
-    }
+    t_remove_folder(root);
     return 0;
 }
 

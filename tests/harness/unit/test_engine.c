@@ -144,40 +144,40 @@ static bool play(const struct behaviour *behaviour, struct asker *asker, int ref
     return engine_run(&plan, &error);
 }
 
+static void plays(const struct behaviour *behaviour, struct asker asker, int refusals,
+                  const char *wanted)
+{
+    bool good = play(behaviour, &asker, refusals);
+    assert_string_equal(story, wanted);
+    assert_int_equal(good, !asker.cannot_commit);
+}
+
 TEST(a_connection_carries_one_at_a_time)
 {
-    struct asker asker = {.left = 4, .not_on = CONNECTIONS};
-    assert_true(play(&asks, &asker, 0));
-    assert_string_equal(story, "n0 s0 n1 s1 n2 s2 a0 a1 a2 n0 s0 a0");
+    plays(&asks, (struct asker){.left = 4, .not_on = CONNECTIONS}, 0,
+          "n0 s0 n1 s1 n2 s2 a0 a1 a2 n0 s0 a0");
 }
 
 TEST(what_one_passes_another_takes)
 {
-    struct asker asker = {.left = 3, .not_on = 1};
-    assert_true(play(&asks, &asker, 0));
-    assert_string_equal(story, "n0 s0 n2 s2 a0 a2 n0 s0 a0");
+    plays(&asks, (struct asker){.left = 3, .not_on = 1}, 0, "n0 s0 n2 s2 a0 a2 n0 s0 a0");
 }
 
 TEST(nothing_is_sent_before_the_commit)
 {
-    struct asker asker = {.left = 3, .not_on = CONNECTIONS};
-    assert_true(play(&commits, &asker, 0));
-    assert_string_equal(story, "n0 n1 n2 c0 s0 s1 s2 a0 a1 a2");
-    asker = (struct asker){.left = 3, .not_on = CONNECTIONS, .cannot_commit = true};
-    assert_false(play(&commits, &asker, 0));
-    assert_string_equal(story, "n0 n1 n2 c0");
+    plays(&commits, (struct asker){.left = 3, .not_on = CONNECTIONS}, 0,
+          "n0 n1 n2 c0 s0 s1 s2 a0 a1 a2");
+    plays(&commits, (struct asker){.left = 3, .not_on = CONNECTIONS, .cannot_commit = true}, 0,
+          "n0 n1 n2 c0");
     assert_string_equal(error.text, "the disk is full");
 }
 
 /* Its connection is free again, and comes after the others. */
 TEST(what_cannot_be_sent_is_heard_of)
 {
-    struct asker asker = {.left = 4, .not_on = CONNECTIONS};
-    assert_true(play(&asks, &asker, 1));
-    assert_string_equal(story, "n0 r0 u0 n1 s1 n2 s2 n0 s0 a0 a1 a2");
-    asker = (struct asker){.left = 2, .not_on = CONNECTIONS};
-    assert_true(play(&commits, &asker, 2));
-    assert_string_equal(story, "n0 n1 c0 r0 u0 r1 u1");
+    plays(&asks, (struct asker){.left = 4, .not_on = CONNECTIONS}, 1,
+          "n0 r0 u0 n1 s1 n2 s2 n0 s0 a0 a1 a2");
+    plays(&commits, (struct asker){.left = 2, .not_on = CONNECTIONS}, 2, "n0 n1 c0 r0 u0 r1 u1");
 }
 
 TEST(a_behaviour_may_stop_it)

@@ -9,7 +9,6 @@
 #include "loadtest/zoo/play.h"
 #include "loadtest/zoo/print.h"
 
-#include <libpq-fe.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,21 +97,9 @@ static const char *refused(const char *text)
     return why;
 }
 
-static int64_t count(const char *sql)
-{
-    PGconn *connection = PQconnectdb(program_database());
-    PGresult *result = PQexec(connection, sql);
-    if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
-        fail_msg("%s: %s", sql, PQerrorMessage(connection));
-    int64_t found = PQntuples(result) ? strtoll(PQgetvalue(result, 0, 0), NULL, 10) : 0;
-    PQclear(result);
-    PQfinish(connection);
-    return found;
-}
-
 static int64_t schemas(void)
 {
-    return count("SELECT count(*) FROM pg_namespace WHERE nspname = '" ZOO_SCHEMA "'");
+    return program_ask("SELECT count(*) FROM pg_namespace WHERE nspname = '" ZOO_SCHEMA "'");
 }
 
 static size_t keys(const char *pattern)
@@ -303,11 +290,11 @@ TEST(a_database_out_of_reach_is_an_error)
 
 TEST(a_schema_that_is_there_is_not_touched)
 {
-    count("CREATE SCHEMA " ZOO_SCHEMA);
-    count("CREATE TABLE " ZOO_SCHEMA ".product AS SELECT 42 AS id");
+    program_ask("CREATE SCHEMA " ZOO_SCHEMA);
+    program_ask("CREATE TABLE " ZOO_SCHEMA ".product AS SELECT 42 AS id");
     int status = program_run("zoo none");
-    int64_t kept = count("SELECT id FROM " ZOO_SCHEMA ".product");
-    count("DROP SCHEMA " ZOO_SCHEMA " CASCADE");
+    int64_t kept = program_ask("SELECT id FROM " ZOO_SCHEMA ".product");
+    program_ask("DROP SCHEMA " ZOO_SCHEMA " CASCADE");
     assert_int_equal(status, 2);
     assert_int_equal(kept, 42);
     program_says("the schema seckill_zoo is there already");
