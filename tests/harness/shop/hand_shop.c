@@ -58,9 +58,7 @@ static struct ledger_op *add(const char *user, const char *key, enum shop_meanin
 
 struct ledger_op *hand_shop_told(const char *user, enum shop_meaning meaning, const char *order)
 {
-    char key[64];
-    snprintf(key, sizeof key, "%s-%zu", user, shop.sale.ledger.ops_count);
-    return add(user, key, meaning, order);
+    return add(user, t_text("%s-%zu", user, shop.sale.ledger.ops_count), meaning, order);
 }
 
 struct ledger_op *hand_shop_repeat(const char *user, enum shop_meaning meaning, const char *order)

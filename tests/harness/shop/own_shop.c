@@ -52,8 +52,6 @@ void own_shop_describe(const struct own_shop *is)
 
 int own_shop_run(const char *arguments)
 {
-    char all[900];
-    snprintf(all, sizeof all, "shop %s/shop.yaml --buyers 80 --connections 8 %s", program->folder,
-             arguments);
-    return program_run(all);
+    return program_run(
+        t_text("shop %s/shop.yaml --buyers 80 --connections 8 %s", program->folder, arguments));
 }

@@ -10,10 +10,7 @@
 
 static int gated(const char *fail_if)
 {
-    char arguments[600];
-    snprintf(arguments, sizeof arguments, "--fail-if %s --junit %s/junit.xml", fail_if,
-             program->folder);
-    return own_shop_run(arguments);
+    return own_shop_run(t_text("--fail-if %s --junit %s/junit.xml", fail_if, program->folder));
 }
 
 static void expect_status(int status, int wanted)
@@ -72,11 +69,10 @@ TEST_WITH(what_is_wrong_is_said_before_the_load, program_alone, program_end)
 TEST_WITH(a_late_load_is_judged_by_no_threshold, program_one, program_end)
 {
     own_shop_write(OWN_SHOP_AUDIT);
-    char arguments[200];
-    snprintf(arguments, sizeof arguments,
-             "shop %s/shop.yaml --rate 200 --duration 1s --max-lag-ms 0 --fail-if p99>0ms",
-             program->folder);
-    expect_status(program_run(arguments), 2);
+    expect_status(program_run(t_text(
+                      "shop %s/shop.yaml --rate 200 --duration 1s --max-lag-ms 0 --fail-if p99>0ms",
+                      program->folder)),
+                  2);
     program_says("INVALID: the generator could not keep up");
     program_says(" a second; so the times are its own");
     if (strstr(program->output, "p99>0ms:"))

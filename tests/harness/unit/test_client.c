@@ -26,11 +26,9 @@ TEST(a_closed_one_is_silent_though_a_child_holds_it)
     struct client client;
     struct epoll_event event;
     struct error error;
-    char url[64];
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     int port = 0, listener = t_listen(&port);
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", port);
-    assert_true(client_resolve(&target, url, &error));
+    assert_true(client_resolve(&target, t_text("http://127.0.0.1:%d", port), &error));
     client_init(&client, &target);
     assert_true(client_open(&client, epoll_fd, &error));
     int server = accept(listener, NULL, NULL);

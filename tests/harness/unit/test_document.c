@@ -47,15 +47,13 @@ TEST(what_is_written_is_read)
     struct error error;
     static const char text[] = "{\"runs\": [{\"strategy\": \"a\", \"committed_per_s\": "
                                "1234.56789012345}]}";
-    char path[100];
     assert_true(document_write(folder, json_loads(text, 0, NULL), &document, &error));
     assert_float_equal(document.lines[0].figures[LINE_COMMITTED].median, 1234.56789, 1e-9);
     document_free(&document);
     assert_true(document_read(folder, &document, &error));
     assert_float_equal(document.lines[0].figures[LINE_COMMITTED].median, 1234.56789, 1e-9);
     document_free(&document);
-    snprintf(path, sizeof path, "%s/results.json", folder);
-    unlink(path);
+    unlink(t_text("%s/results.json", folder));
     assert_false(document_write("/nowhere", json_loads(text, 0, NULL), &document, &error));
     t_says(error.text, "/nowhere/results.json");
     assert_int_equal(document.count, 1);

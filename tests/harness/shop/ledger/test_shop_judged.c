@@ -35,10 +35,8 @@ static void take_away(const char *name)
 
 static int judge(const char *ledger, const char *arguments)
 {
-    char all[900];
-    snprintf(all, sizeof all, "shop %s/shop.yaml --judge %s/%s %s", program->folder,
-             program->folder, ledger, arguments);
-    return program_run(all);
+    return program_run(t_text("shop %s/shop.yaml --judge %s/%s %s", program->folder,
+                              program->folder, ledger, arguments));
 }
 
 /* A file that a run has left is taken away, and is then the same again. */
@@ -53,12 +51,10 @@ static void expect_same(const char *name, char *before)
 static void close_shop(void)
 {
     struct error error = {.text = ""};
-    char sql[120];
     t_done(instance_stop_all(program->servers, program->count, &error), error);
     program->count = 0;
-    snprintf(sql, sizeof sql, "UPDATE seckill.product SET stock = 5 WHERE id = %d",
-             OWN_SHOP_PRODUCT);
-    program_sql(NULL, sql);
+    program_sql(NULL,
+                t_text("UPDATE seckill.product SET stock = 5 WHERE id = %d", OWN_SHOP_PRODUCT));
 }
 
 /* Judged when it is made and, when its shop is gone, once more. */
@@ -103,12 +99,11 @@ TEST_WITH(what_proved_nothing_proves_nothing, program_alone, program_end)
 
 TEST_WITH(a_pipeline_has_its_files, program_one, program_end)
 {
-    char arguments[200];
     own_shop_write(OWN_SHOP_AUDIT);
     assert_int_equal(own_shop_run(""), 0);
-    snprintf(arguments, sizeof arguments, "--fail-if committed<21 --junit %s/junit.xml",
-             program->folder);
-    assert_int_equal(judge("ledger.jsonl", arguments), 1);
+    assert_int_equal(judge("ledger.jsonl",
+                           t_text("--fail-if committed<21 --junit %s/junit.xml", program->folder)),
+                     1);
     program_says("Thresholds (--fail-if)\n  committed<21: 20 orders, 1 orders less\n");
     program_file_says("junit.xml", "<testcase classname=\"our shop\" name=\"never_oversold\"");
     program_file_says("junit.xml", "failures=\"1\" errors=\"0\"");
@@ -138,11 +133,8 @@ static bool sells(void)
 TEST_WITH(a_run_that_was_ended_has_no_verdict, program_alone, program_end)
 {
     struct process shop;
-    char arguments[300];
     own_shop_write("");
-    snprintf(arguments, sizeof arguments, "shop %s/shop.yaml --rate 50 --duration 3600s",
-             program->folder);
-    program_start(arguments, &shop);
+    program_start(t_text("shop %s/shop.yaml --rate 50 --duration 3600s", program->folder), &shop);
     T_UNTIL(sells());
     kill(shop.pid, SIGINT);
     assert_int_equal(program_finish(&shop), 2);
@@ -177,10 +169,8 @@ TEST_WITH(what_is_no_ledger_of_this_sale_is_refused, program_alone, program_end)
 
 TEST_WITH(check_says_what_to_use, program_alone, program_end)
 {
-    char arguments[200];
     own_shop_write("");
     assert_int_equal(own_shop_run(""), 2);
-    snprintf(arguments, sizeof arguments, "check %s/ledger.jsonl", program->folder);
-    assert_int_equal(program_run(arguments), 2);
+    assert_int_equal(program_run(t_text("check %s/ledger.jsonl", program->folder)), 2);
     program_says("line 1: a shop's ledger: seckill-loadtest shop TARGET.yaml --judge judges it");
 }

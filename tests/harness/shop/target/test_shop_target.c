@@ -229,12 +229,10 @@ TEST(what_the_environment_holds_stays_one_value)
     setenv("SHOP_TEST_HOST", "db:5433", 1);
     setenv("SHOP_TEST_JSON", "[\"1\"]", 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[400];
-        snprintf(text, sizeof text,
-                 "server: http://s\nstock: 1\ndatabase: \"%s\"\nrequest: {path: /}\n"
-                 "outcome: [{sold: 201}]\n",
-                 cases[i].database);
-        struct target read = read_text(text);
+        struct target read =
+            read_text(t_text("server: http://s\nstock: 1\ndatabase: \"%s\"\nrequest: {path: /}\n"
+                             "outcome: [{sold: 201}]\n",
+                             cases[i].database));
         PQconninfoOption *options = PQconninfoParse(read.database, NULL);
         assert_non_null(options);
         for (const PQconninfoOption *one = options; one->keyword; one++) {
@@ -278,10 +276,8 @@ TEST(the_targets_of_the_examples_are_read)
     setenv("SHOP_MARIADB", "/run/mariadb.sock", 1);
     setenv("SHOP_WAY", "pessimistic", 1);
     for (size_t i = 0; i < sizeof shops / sizeof *shops; i++) {
-        char path[4096];
         struct target example;
-        snprintf(path, sizeof path, "%s/%s/shop.yaml", EXAMPLES, shops[i]);
-        t_done(target_read(path, &example, &error), error);
+        t_done(target_read(t_text("%s/%s/shop.yaml", EXAMPLES, shops[i]), &example, &error), error);
         assert_int_equal(example.stock, 100);
         assert_true(shop_query_is_given(&example.orders));
         target_fini(&example);

@@ -56,10 +56,9 @@ size_t wire_shop_buy(enum listener_way way, const char *answer, int64_t buyers)
 
 size_t wire_shop_ledger(const char *const *texts)
 {
-    char path[128], line[4096];
+    char line[4096];
     size_t count = 0;
-    snprintf(path, sizeof path, "%s/ledger.jsonl", wire.folder);
-    FILE *file = t_open(path);
+    FILE *file = t_open(t_text("%s/ledger.jsonl", wire.folder));
     while (fgets(line, sizeof line, file)) {
         size_t i = 0;
         while (texts[i] && strstr(line, texts[i]))
