@@ -115,17 +115,6 @@ struct ledger_op *sell(const char *id, int64_t user, const char *key, int64_t st
     return names(answer(buy(user, key, start_us, end_us), 201, ""), id, LEDGER_CONFIRMED);
 }
 
-static struct ledger_op *refuse(int64_t user, const char *key, int64_t start_us, int64_t end_us)
-{
-    return answer(buy(user, key, start_us, end_us), 409, "sold_out");
-}
-
-static struct ledger_op *cancel(const char *id, int64_t start_us, int64_t end_us, int status)
-{
-    return names(answer(op(LEDGER_CANCEL, start_us, end_us), status, ""), id,
-                 status == 200 ? LEDGER_CANCELLED : LEDGER_STATE_NONE);
-}
-
 static struct ledger_op *hold(const char *id, int64_t user, int64_t start_us, int64_t end_us)
 {
     struct ledger_op *new = sell(id, user, NULL, start_us, end_us);
@@ -142,32 +131,6 @@ static void ends(const char *id, enum ledger_state state)
             hand.orders[i].state = state;
     }
     hand.product.stock++;
-}
-
-static struct ledger_op *pay(const char *id, int64_t start_us, int64_t end_us, int status,
-                             const char *code)
-{
-    return names(answer(op(LEDGER_PAY, start_us, end_us), status, code), id,
-                 status == 200 ? LEDGER_CONFIRMED : LEDGER_STATE_NONE);
-}
-
-static struct ledger_op *look(const char *id, int64_t start_us, int64_t end_us,
-                              enum ledger_state state)
-{
-    return names(answer(op(LEDGER_READ, start_us, end_us), state ? 200 : 404, ""), id, state);
-}
-
-static struct ledger_op *restock(int64_t start_us, int64_t end_us, int64_t quantity)
-{
-    struct ledger_op *new = answer(op(LEDGER_RESTOCK, start_us, end_us), 200, "");
-    new->quantity = quantity;
-    return new;
-}
-
-static void refill_row(int64_t quantity)
-{
-    hand.restocks[hand.rows.restocks_count++] = (struct row_restock){HAND_PRODUCT, quantity};
-    hand.product.stock += quantity;
 }
 
 static void is_number(const char *what, int64_t is, int64_t wanted)
@@ -262,6 +225,20 @@ static enum finding_kind kind_of(const char *name)
     return (enum finding_kind)kind;
 }
 
+/* Of an order: ID BEGIN END, and perhaps a code at last; where it was done it is in this state. */
+static void ask(enum ledger_kind kind, int status, enum ledger_state done)
+{
+    const char *code = kind == LEDGER_PAY ? words[5] : "";
+    names(answer(op(kind, number(2), number(3)), status, code), words[1],
+          status == 200 ? done : LEDGER_STATE_NONE);
+}
+
+static void refill(int64_t quantity)
+{
+    hand.restocks[hand.rows.restocks_count++] = (struct row_restock){HAND_PRODUCT, quantity};
+    hand.product.stock += quantity;
+}
+
 /* An operation or a row. */
 static bool comes(void)
 {
@@ -272,19 +249,19 @@ static bool comes(void)
     else if (verb("buy"))
         buy(number(1), text(2), number(3), number(4));
     else if (verb("refuse"))
-        refuse(number(1), text(2), number(3), number(4));
+        answer(buy(number(1), text(2), number(3), number(4)), 409, "sold_out");
     else if (verb("hold"))
         hold(words[1], number(2), number(3), number(4));
     else if (verb("pay"))
-        pay(words[1], number(2), number(3), (int)number(4), words[5]);
+        ask(LEDGER_PAY, (int)number(4), LEDGER_CONFIRMED);
     else if (verb("cancel"))
-        cancel(words[1], number(2), number(3), (int)number(4));
+        ask(LEDGER_CANCEL, (int)number(4), LEDGER_CANCELLED);
     else if (verb("look"))
-        look(words[1], number(2), number(3), state_of(words[4]));
+        ask(LEDGER_READ, state_of(words[4]) ? 200 : 404, state_of(words[4]));
     else if (verb("restock"))
-        restock(number(1), number(2), number(3));
+        answer(op(LEDGER_RESTOCK, number(1), number(2)), 200, "")->quantity = number(3);
     else if (verb("refill"))
-        refill_row(number(1));
+        refill(number(1));
     else if (verb("sold"))
         sold_row(words[1], number(2), text(3));
     else if (verb("row"))
