@@ -9,7 +9,8 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
+
+static struct error error;
 
 static int forget_no_more(void **state)
 {
@@ -71,7 +72,6 @@ enum { MEDDLED = 3000004 };
 static void put_again(void *context, int64_t elapsed_ms)
 {
     struct meddler *meddler = context;
-    struct error error = {.text = ""};
     struct api_sale sale = {.first = MEDDLED, .count = 1, .stock = 100000000};
     if (elapsed_ms < 500 || meddler->done++ > 0)
         return;
@@ -95,7 +95,6 @@ static void fail_some(void *context, int64_t elapsed_ms)
 static void meddle(const char *name, void (*how)(void *, int64_t), struct meddler *meddler,
                    struct phase_result *result)
 {
-    struct error error = {.text = ""};
     struct api_strategy strategy;
     *meddler = (struct meddler){.done = 0};
     program_open_fleet(program, &meddler->fleet);
@@ -135,7 +134,6 @@ TEST(what_was_accepted_and_revoked_is_broken)
  * right, and what was said is not. */
 TEST_WITH(a_false_sold_out_is_seen, NULL, NULL)
 {
-    struct error error = {.text = ""};
     struct phase_result result;
     struct api_strategy conditional;
     struct fleet fleet;

@@ -6,7 +6,6 @@
 #include "loadtest/base/terminal.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -7,11 +7,9 @@
 #include "harness/fixtures/program.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static void sql(const char *text)
 {

@@ -13,11 +13,12 @@
 #include "lib/redis/redis_own.h"
 
 #include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static struct error error;
 
 #define SECRET "hush"
 
@@ -39,7 +40,6 @@ static void write_script(const char *name, const char *real, char *path, size_t 
 static int set_up(void **state)
 {
     (void)state;
-    struct error error;
     char real[1024], wrk[96], path[4096];
     program = program_create(0);
     snprintf(programs, sizeof programs, "/tmp/seckill-secrets.XXXXXX");
@@ -105,7 +105,6 @@ static int run(const char *path, const char *const arguments[], const char *cons
 {
     const char *argv[40] = {path};
     struct process process;
-    struct error error;
     unlink(noted); /* an earlier test's */
     for (size_t i = 0; arguments[i]; i++)
         argv[i + 1] = arguments[i];
@@ -153,7 +152,6 @@ TEST(a_secret_may_stand_in_a_file)
 /* It reaches the database that the conninfo says; that there is nothing to sell does not matter. */
 TEST(pgbench_is_given_the_conninfo_unseen)
 {
-    struct error error;
     double per_s = 0;
     unlink(noted); /* an earlier test's */
     struct witness *witness = witness_create(database, "seckill", &error);

@@ -12,9 +12,10 @@
 #include "loadtest/judge/witness.h"
 
 #include <libpq-fe.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static struct error error;
 
 #define NAME   "Wit\"nessed"
 #define SCHEMA "\"Wit\"\"nessed\""
@@ -51,7 +52,6 @@ static void keep(void *context, const struct witness_product *product)
 
 static struct books audited(int64_t product)
 {
-    struct error error = {.text = ""};
     struct witness_product found = {0};
     struct witness *witness = witness_create(conninfo, NAME, &error);
     if (!witness || !witness_audit(witness, product, product, keep, &found, &error))
@@ -81,7 +81,6 @@ TEST(only_rows_of_this_sale_count)
 
 TEST(stock_in_buckets_counts)
 {
-    struct error error = {.text = ""};
     struct witness_state seen;
     sql("INSERT INTO product VALUES (1, 10, 2, NULL, 5);"
         "INSERT INTO bucket VALUES (1, 5, 3), (1, 5, 4), (1, 4, 50), (2, 5, 60);"
@@ -109,7 +108,6 @@ TEST(oversold_and_lost)
 /* By the epoch that a PUT has answered, and by those that stood there since. */
 TEST(a_sale_that_is_begun_again_is_seen)
 {
-    struct error error = {.text = ""};
     struct witness *witness = witness_create(conninfo, NAME, &error);
     sql("INSERT INTO product VALUES (4, 1, 1, NULL, 6), (5, 1, 1, NULL, 7)");
     assert_false(witness_remember(witness, 4, 5, 6, &error));
@@ -138,7 +136,6 @@ TEST(duplicates_and_limits)
 
 TEST(what_it_waits_for)
 {
-    struct error error = {.text = ""};
     struct witness *witness = witness_create(conninfo, NAME, &error);
     struct witness_state seen;
     sql("INSERT INTO product VALUES (7, 5, 3, NULL, 2), (8, 5, 4, NULL, 1);"
@@ -167,12 +164,11 @@ TEST(the_audit_command)
     program_tells(2, "audit", "--database");
 }
 
-static bool looks(const char *as, const char *schema, struct error *error)
+static bool looks(const char *as, const char *schema)
 {
     struct witness_state seen;
-    *error = (struct error){.text = ""};
-    struct witness *witness = witness_create(as, schema, error);
-    bool good = witness && witness_look(witness, 1, 1, &seen, error);
+    struct witness *witness = witness_create(as, schema, &error);
+    bool good = witness && witness_look(witness, 1, 1, &seen, &error);
     witness_destroy(witness);
     return good;
 }
@@ -206,24 +202,22 @@ static int tear_down(void **state)
 /* A missing right by the GRANT that gives it, and a missing schema by its name. */
 TEST_WITH(what_is_missing_is_named, set_up_superuser, tear_down)
 {
-    struct error error;
     char role[600];
     sql("DROP ROLE IF EXISTS \"only reads\"; CREATE ROLE \"only reads\" LOGIN");
     snprintf(role, sizeof role, "%s user='only reads'", conninfo);
-    assert_false(looks(role, NAME, &error));
+    assert_false(looks(role, NAME));
     char *grants = strstr(error.text, "GRANT ");
     assert_non_null(grants);
     *(strrchr(grants, ';') + 1) = '\0';
     sql(grants);
-    assert_true(looks(role, NAME, &error));
-    assert_false(looks(role, "no'where", &error));
+    assert_true(looks(role, NAME));
+    assert_false(looks(role, "no'where"));
     t_says(error.text, "no server has made its tables in the schema \"no'where\" (--schema)");
     sql("DROP OWNED BY \"only reads\"; DROP ROLE \"only reads\"");
 }
 
 static void expect_schema(const char *as, const char *name, const char *schema)
 {
-    struct error error = {.text = ""};
     struct witness *witness = witness_create(as, name, &error);
     assert_non_null(witness);
     assert_string_equal(witness_schema(witness), schema);
@@ -233,7 +227,6 @@ static void expect_schema(const char *as, const char *name, const char *schema)
 /* It would put the value of a variable there. */
 TEST(pgbench_gets_no_colon)
 {
-    struct error error = {.text = ""};
     double per_s = 0;
     struct witness *witness = witness_create(conninfo, "Wit:nessed", &error);
     assert_non_null(witness);
@@ -291,7 +284,6 @@ TEST_WITH(only_the_bench_changes_a_database, NULL, NULL)
 /* PgBouncer lends its one session to the next client. */
 TEST_WITH(a_pooler_gets_its_session_back_as_it_was, NULL, NULL)
 {
-    struct error error = {.text = ""};
     char folder[128];
     char through[512];
 

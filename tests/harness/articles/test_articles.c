@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+static struct error error;
+
 static struct harness *harness;
 static struct phase_result result;
 
@@ -23,7 +25,6 @@ static void measure(const struct article_experiment *experiment, const char *str
                     int instances, bool sheds)
 {
     const struct article_row row = {strategy, instances, "what was done", "a figure", sheds};
-    struct error error = {.text = ""};
     program->options.work_ms = experiment->work_ms;
     program->options.queue_capacity = experiment->queue_capacity;
     program->options.in_flight_per_product = experiment->in_flight;
@@ -186,7 +187,6 @@ TEST_WITH(a_call_without_an_answer_ends_the_load, NULL, NULL)
                               .tick = hang_up,
                               .context = &listener};
     struct load_result figures;
-    struct error error = {.text = ""};
     assert_false(generator_open_loop.run(&load, &figures, &error));
     t_says(error.text, "no answer");
     close(listener);
@@ -194,7 +194,6 @@ TEST_WITH(a_call_without_an_answer_ends_the_load, NULL, NULL)
 
 TEST(every_row_is_one_that_can_be_run)
 {
-    struct error error = {.text = ""};
     assert_true(harness_open_fleet(harness, 1, &error));
     for (size_t i = 0; i < article_experiments_count; i++) {
         const struct article_experiment *experiment = &article_experiments[i];
@@ -211,7 +210,6 @@ TEST(every_row_is_one_that_can_be_run)
 static int set_up(void **state)
 {
     (void)state;
-    struct error error = {.text = ""};
     program = program_create(0);
     program->options.out = program->folder;
     program->options.server_binary = SERVER;

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 
-#include <stdio.h>
 #include <string.h>
 
 TEST(a_ratio_of_medians_against_its_bound)

@@ -4,7 +4,6 @@
 #include "harness/bench/bench_case.h"
 #include "harness/fixtures/has.h"
 
-#include <stdio.h>
 #include <string.h>
 
 TEST(a_side_with_more_rounds_is_not_compared_by_them)

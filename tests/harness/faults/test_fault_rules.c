@@ -8,8 +8,9 @@
 #include "loadtest/faults/confidence.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+static struct error error;
 
 static void expect_say(size_t seen, size_t runs, const char *text)
 {
@@ -178,7 +179,6 @@ TEST(the_exit_status_follows)
 
 TEST(names_are_known_or_guessed)
 {
-    struct error error;
     assert_ptr_equal(fault_find("stall", &error), &fault_stall);
     assert_null(fault_find("stal", &error));
     assert_non_null(strstr(error.text, "stall"));
@@ -385,7 +385,6 @@ TEST(a_relay_that_met_nobody_did_not_bite)
 {
     static const struct fault *const all[] = {&fault_commit, &fault_reply, &fault_hold,
                                               &fault_reset};
-    struct error error;
     const struct fault_event event = {.victim = 1};
     assert_true(way_to_redis(&site.ways[FAULT_WAY_REDIS], "unix:///nowhere", &error));
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
@@ -401,7 +400,6 @@ TEST(a_relay_that_met_nobody_did_not_bite)
 static void expect_way(const char *url, const char *begin, const char *end)
 {
     struct way way = {.relay = NULL};
-    struct error error;
     assert_true(way_to_redis(&way, url, &error));
     const char *address = relay_address(way.relay);
     assert_memory_equal(way.address, begin, strlen(begin));
@@ -413,7 +411,6 @@ static void expect_way(const char *url, const char *begin, const char *end)
 TEST(a_way_keeps_what_stands_around_the_address)
 {
     struct way way = {.relay = NULL};
-    struct error error;
     expect_way("unix:///run/redis.sock", "redis://", "");
     expect_way("redis://127.0.0.1:6379/2", "redis://", "/2");
     expect_way("redis://shop:se%40cret@127.0.0.1:6379", "redis://shop:se%40cret@", "");

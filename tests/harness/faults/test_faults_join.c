@@ -6,10 +6,10 @@
 #include "harness/fixtures/has.h"
 #include "loadtest/report/matrix_report.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+static struct error error;
 
 /* Folders of a test, each with a faults.json. */
 struct folders {
@@ -40,7 +40,6 @@ static void write_cells(struct cell *cells, size_t count, const char *server)
 {
     const struct matrix matrix = {.cells = cells, .count = count, .seed = 7, .runs = 2};
     struct machine machine = {.cores = 2};
-    struct error error;
     snprintf(machine.server, sizeof machine.server, "%s", server);
     assert_true(matrix_write(new_folder(), &matrix, matrix_made_on(&machine), &error));
 }
@@ -56,13 +55,13 @@ static struct cell cell_of(const char *strategy, const struct fault *fault, stru
     return cell;
 }
 
-static bool join(struct matrix *out, struct error *error)
+static bool join(struct matrix *out)
 {
     struct option_list list = {.count = folders.count};
     json_t *made_on = NULL;
     for (size_t i = 0; i < folders.count; i++)
         snprintf(list.items[i], sizeof list.items[i], "%s", folders.names[i]);
-    bool joined = matrix_join_read(&list, out, &made_on, error);
+    bool joined = matrix_join_read(&list, out, &made_on, &error);
     json_decref(made_on);
     return joined;
 }
@@ -70,8 +69,7 @@ static bool join(struct matrix *out, struct error *error)
 static void expect_refusal(const char *text)
 {
     struct matrix matrix;
-    struct error error;
-    assert_false(join(&matrix, &error));
+    assert_false(join(&matrix));
     free(matrix.cells);
     if (!strstr(error.text, text))
         fail_msg("'%s' does not say '%s'", error.text, text);
@@ -82,7 +80,6 @@ TEST(what_was_written_is_read)
     static char written[2][1 << 16];
     struct matrix matrix;
     json_t *made_on = NULL;
-    struct error error;
     struct cell cell = cell_of("redis-token", &fault_stall, cell_runs(CELL_BREAKS, 1, 2, 1), 4);
     cell.violations[FINDING_OVERSOLD] = 3;
     cell.violations[FINDING_ABSENT] = 1;
@@ -114,7 +111,6 @@ TEST(what_was_written_is_read)
 TEST(columns_of_other_pieces_stand_where_they_belong)
 {
     struct matrix matrix;
-    struct error error;
     struct cell first[] = {
         cell_of("conditional", &fault_stall, cell_runs(CELL_HOLDS, 2, 0, 0), 1),
         cell_of("redis-token", &fault_stall, cell_runs(CELL_BREAKS, 0, 2, 0), 1)};
@@ -122,7 +118,7 @@ TEST(columns_of_other_pieces_stand_where_they_belong)
                             cell_of("conditional", &fault_calm, cell_runs(CELL_HOLDS, 3, 0, 0), 1)};
     write_cells(first, 2, "1.0");
     write_cells(second, 2, "1.0");
-    assert_true(join(&matrix, &error));
+    assert_true(join(&matrix));
     assert_int_equal(matrix.count, 4);
     assert_ptr_equal(matrix.cells[0].fault, &fault_calm);
     assert_string_equal(matrix.cells[0].strategy.name, "conditional");
@@ -136,7 +132,6 @@ TEST(columns_of_other_pieces_stand_where_they_belong)
 TEST(runs_of_one_cell_are_added_up)
 {
     struct matrix matrix;
-    struct error error;
     struct cell first = cell_of("batch", &fault_stall, cell_runs(CELL_MAY_BREAK, 3, 0, 1), 1);
     struct cell second = cell_of("batch", &fault_stall, cell_runs(CELL_MAY_BREAK, 2, 1, 0), 5);
     struct cell third = cell_of("batch", &fault_stall, cell_runs(CELL_MAY_BREAK, 2, 2, 0), 101);
@@ -151,7 +146,7 @@ TEST(runs_of_one_cell_are_added_up)
     write_cells(&first, 1, "1.0");
     write_cells(&second, 1, "1.0");
     write_cells(&third, 1, "1.0");
-    assert_true(join(&matrix, &error));
+    assert_true(join(&matrix));
     assert_int_equal(matrix.count, 1);
     const struct cell *cell = &matrix.cells[0];
     HAS(*cell, runs, 10, red, 3, invalid, 1, violations[FINDING_OVERSOLD], 3, longest_gap_us, 5);

@@ -7,7 +7,6 @@
 #include "gen/load_lua.h"
 #include "loadtest/base/process.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -8,7 +8,6 @@
 #include "loadtest/base/headers.h"
 #include "loadtest/load/open_loop.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static char heard[262144];

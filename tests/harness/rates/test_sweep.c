@@ -6,7 +6,6 @@
 #include "harness/fixtures/has.h"
 #include "harness/fixtures/program.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

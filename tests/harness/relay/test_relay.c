@@ -13,7 +13,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,6 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static struct error error;
+
 enum { BULK_BYTES = 5000000, PIECE = 7919, QUIET_MS = 100 };
 
 static int listener, client, target;
@@ -29,7 +30,6 @@ static struct relay *relay;
 
 static void set(enum relay_type type, enum relay_stream stream, int64_t amount)
 {
-    struct error error;
     struct relay_toxic toxic = {.type = type, .stream = stream, .amount = amount};
 
     t_done(relay_set(relay, &toxic, &error), error);
@@ -217,7 +217,6 @@ TEST(a_unix_socket_is_relayed_and_removed)
 {
     char folder[] = "/tmp/seckill-relay.XXXXXX";
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    struct error error;
     struct stat found;
 
     assert_non_null(mkdtemp(folder));
@@ -276,7 +275,6 @@ TEST(what_makes_no_sense_is_refused)
     static const char *const listens[][2] = {
         {"0.0.0.0:0", "loopback"}, {"localhost:0", "in digits"}, {"127.0.0.1", "in digits"}};
     char path[200] = "/";
-    struct error error;
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_false(relay_set(relay, &wrong[i].toxic, &error));
@@ -293,7 +291,6 @@ TEST(what_makes_no_sense_is_refused)
 
 static int set_up(void **state)
 {
-    struct error error;
     int port = 0;
 
     (void)state;

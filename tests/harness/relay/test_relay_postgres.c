@@ -9,10 +9,11 @@
 #include "loadtest/relay/relay.h"
 
 #include <libpq-fe.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static struct error error;
 
 #define DATABASE "relay"
 
@@ -26,8 +27,6 @@ static struct {
 
 static void set(const struct relay_toxic *toxic)
 {
-    struct error error;
-
     t_done(relay_set(here.relay, toxic, &error), error);
 }
 
@@ -224,7 +223,6 @@ TEST(who_is_held_may_be_parted)
 /* Over TCP a client asks for TLS first; PostgreSQL's "no" has no frame. */
 TEST(tcp_is_followed_too)
 {
-    struct error error;
     char conninfo[512];
     struct relay *relay = relay_start(RELAY_POSTGRES, "127.0.0.1:0", here.target, &error);
 
@@ -244,8 +242,6 @@ TEST(tcp_is_followed_too)
 
 static int set_up(void **state)
 {
-    struct error error;
-
     (void)state;
     witness_run(here.witness, "TRUNCATE bought");
     here.relay = relay_start(RELAY_POSTGRES, here.path, here.target, &error);

@@ -9,7 +9,6 @@
 #include "loadtest/relay/relay.h"
 
 #include <hiredis/hiredis.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

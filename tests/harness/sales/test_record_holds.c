@@ -7,7 +7,6 @@
 
 #include "harness/fixtures/program.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,6 @@
 
 #include "lib/t.h"
 
-#include <stdio.h>
-
 void own_shop_write(const char *audit)
 {
     own_shop_describe(&(struct own_shop){.audit = audit});

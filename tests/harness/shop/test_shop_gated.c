@@ -4,7 +4,6 @@
 #include "lib/t.h"
 #include "own_shop.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -9,6 +9,8 @@
 #include "loadtest/shop/audit/audit.h"
 #include "loadtest/shop/sale/sale.h"
 
+static struct error error;
+
 static struct target target;
 static struct sale sale;
 static char log_path[200]; /* where its commands' words go */
@@ -19,7 +21,6 @@ static struct shop_asker asker;
 static void describe(const char *strategy, const char *more)
 {
     char lines[600];
-    struct error error;
     snprintf(lines, sizeof lines, "limit: 1\nrepeats: 50%%\n%s", more);
     own_shop_describe(&(struct own_shop){
         .strategy = strategy, .users = "1..40", .audit = OWN_SHOP_AUDIT, .more = lines});
@@ -41,7 +42,6 @@ static struct sale_plan plan_of(void)
 
 static void hold_sale(void)
 {
-    struct error error = {.text = ""};
     const struct sale_plan plan = plan_of();
     sale_fini(&sale);
     t_done(sale_hold(&plan, &sale, &error), error);
@@ -99,7 +99,6 @@ TEST_WITH(test_a_shop_that_protects_its_stock_keeps_every_claim, program_one, en
  * lost it. */
 TEST_WITH(test_a_shop_without_protection_is_broken, program_alone, end)
 {
-    struct error error = {.text = ""};
     program->options.work_ms = 20;
     t_done(
         instance_start_all(program->servers, 1, &program->options, SERVER, program->folder, &error),
@@ -151,7 +150,6 @@ TEST_WITH(test_what_is_accepted_is_asked_for, program_one, end)
 
 TEST_WITH(test_an_open_loop, program_one, end)
 {
-    struct error error = {.text = ""};
     describe("conditional", "");
     struct sale_plan plan = plan_of();
     plan.rate_per_s = 200;
@@ -168,7 +166,6 @@ TEST_WITH(test_an_open_loop, program_one, end)
 /* The sale before it was not put back. */
 TEST_WITH(test_a_sale_that_does_not_begin, program_one, end)
 {
-    struct error error = {.text = ""};
     describe("conditional", "");
     hold_sale();
     target.reset.command = NULL;
@@ -182,7 +179,6 @@ TEST_WITH(test_a_sale_that_does_not_begin, program_one, end)
 static void expect_refusal(const struct shop_query *orders, const struct shop_query *left,
                            const char *said)
 {
-    struct error error = {.text = ""};
     struct rows books;
     target.orders = *orders;
     target.stock_left = *left;
@@ -222,7 +218,6 @@ TEST_WITH(test_books_that_cannot_be_read, program_alone, end)
  * what stands behind it. */
 TEST_WITH(test_books_in_another_encoding, program_alone, end)
 {
-    struct error error = {.text = ""};
     struct rows books;
     char database[600];
     describe("conditional", "");
@@ -240,7 +235,6 @@ TEST_WITH(test_books_in_another_encoding, program_alone, end)
 
 TEST_WITH(test_books_by_a_command, program_alone, end)
 {
-    struct error error = {.text = ""};
     struct rows books;
     describe("conditional", "");
     target.orders =
@@ -254,7 +248,6 @@ TEST_WITH(test_books_by_a_command, program_alone, end)
 
 TEST_WITH(test_a_shop_that_is_never_quiet, program_alone, end)
 {
-    struct error error = {.text = ""};
     describe("conditional", "");
     target.quiet = (struct shop_query){.sql = "SELECT false"};
     target.quiet.within_us = 1000;

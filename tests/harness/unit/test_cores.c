@@ -4,7 +4,6 @@
 #include "loadtest/load/cpus.h"
 
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 

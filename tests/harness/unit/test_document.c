@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static struct error error;
+
 static char folder[] = "/tmp/seckill-document-XXXXXX";
 
 TEST(lines_are_gathered)
@@ -44,7 +46,6 @@ TEST(the_stock_is_what_was_on_sale)
 TEST(what_is_written_is_read)
 {
     struct document document;
-    struct error error;
     static const char text[] = "{\"runs\": [{\"strategy\": \"a\", \"committed_per_s\": "
                                "1234.56789012345}]}";
     assert_true(document_write(folder, json_loads(text, 0, NULL), &document, &error));
@@ -64,7 +65,6 @@ TEST(lines_are_chosen)
 {
     struct document document = hand_document(hand_rounds, HAND_ROUNDS);
     struct option_list wanted = {.count = 2};
-    struct error error;
 
     strcpy(wanted.items[0], "redis-token");
     strcpy(wanted.items[1], "conditional");
@@ -119,22 +119,16 @@ TEST(what_is_no_timeline_is_told)
     }
 }
 
+#define SWEPT(value, rate)                                                                         \
+    {                                                                                              \
+        "a", "{\"over\": \"x\", \"value\": " #value ", \"committed_per_s\": " #rate "}"            \
+    }
+
 TEST(a_sweep_knows_its_best)
 {
     static const struct hand_run runs[] = {
-        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 100}"},
-        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 120}"},
-        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 121}"},
-        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 122}"},
-        {"a", "{\"over\": \"x\", \"value\": 8, \"committed_per_s\": 123}"},
-        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 50}"},
-        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 60}"},
-        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 61}"},
-        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 62}"},
-        {"a", "{\"over\": \"x\", \"value\": 0, \"committed_per_s\": 63}"},
-        {"a", "{\"over\": \"x\", \"value\": 4, \"committed_per_s\": 90}"},
-        {"a", "{\"over\": \"x\", \"value\": 4, \"committed_per_s\": 99}"},
-    };
+        SWEPT(8, 100), SWEPT(8, 120), SWEPT(8, 121), SWEPT(8, 122), SWEPT(8, 123), SWEPT(0, 50),
+        SWEPT(0, 60),  SWEPT(0, 61),  SWEPT(0, 62),  SWEPT(0, 63),  SWEPT(4, 90),  SWEPT(4, 99)};
     struct document document = hand_document(runs, sizeof runs / sizeof *runs);
     static const enum line_mark marks[] = {LINE_LESS, LINE_LIKE_BEST, LINE_BEST};
 
@@ -149,7 +143,6 @@ TEST(a_sweep_knows_its_best)
 TEST(what_is_no_result_is_refused)
 {
     struct document document;
-    struct error error;
     char path[100];
 
     assert_false(document_read(folder, &document, &error));

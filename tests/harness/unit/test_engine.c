@@ -7,7 +7,6 @@
 #include "harness/shop/wire/listener.h"
 #include "loadtest/engine/plain.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { CONNECTIONS = 3 };

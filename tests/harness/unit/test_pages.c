@@ -5,7 +5,6 @@
 #include "pages/pages.h"
 #include "settings/settings.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

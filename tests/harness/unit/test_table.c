@@ -6,7 +6,6 @@
 #include "loadtest/report/open_results.h"
 #include "loadtest/report/table.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

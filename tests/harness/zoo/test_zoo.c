@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct error error;
+
 static struct zoo zoo;         /* of main */
 static struct zoo_stage stage; /* zeroed: not open */
 
@@ -46,7 +48,6 @@ static bool can_be_played(const struct zoo_exhibit *exhibit)
 static void open_stage(void)
 {
     const struct zoo_place here = place();
-    struct error error = {.text = ""};
     t_done(zoo_stage_open(&stage, &here, &error), error);
 }
 
@@ -54,7 +55,6 @@ static void open_stage(void)
 static int close_stage(void **state)
 {
     (void)state;
-    struct error error = {.text = ""};
     bool closed = !stage.has_schema || zoo_stage_close(&stage, &error);
     if (!closed)
         print_error("%s\n", error.text);
@@ -63,7 +63,6 @@ static int close_stage(void **state)
 
 static void play(const struct zoo_act *act, struct zoo_record *record)
 {
-    struct error error = {.text = ""};
     t_done(zoo_play(&stage, act, record, &error), error);
 }
 
@@ -79,7 +78,6 @@ static void play(const struct zoo_act *act, struct zoo_record *record)
 /* What an act says of itself that is not so; borrowed until the next call. */
 static const char *refused_act(const struct zoo_act *act)
 {
-    static struct error error;
     struct zoo_record *record = calloc(1, sizeof *record);
     assert_non_null(record);
     assert_false(zoo_play(&stage, act, record, &error));
@@ -90,7 +88,6 @@ static const char *refused_act(const struct zoo_act *act)
 static const char *refused(const char *text)
 {
     static struct zoo_exhibit exhibit;
-    struct error error = {.text = ""};
     t_done(zoo_exhibit_read(&exhibit, "test.zoo", text, &error), error);
     const char *why = refused_act(&exhibit.unsafe);
     zoo_exhibit_drop(&exhibit);
@@ -173,7 +170,6 @@ static bool keeps_all(const struct promise *promise)
 TEST(each_unsafe_strategy_has_one)
 {
     struct api_strategy strategies[64];
-    struct error error = {.text = ""};
     struct fleet fleet;
     program_open_fleet(program, &fleet);
     int found = api_strategies(fleet.api, fleet.urls[0], strategies, 64, &error);
@@ -317,7 +313,6 @@ TEST(an_interrupted_one_leaves_nothing)
 
 int main(void)
 {
-    struct error error;
     if (!zoo_open(&zoo, &error)) {
         fprintf(stderr, "%s\n", error.text);
         return 1;

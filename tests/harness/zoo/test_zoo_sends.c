@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct error error;
+
 static struct zoo zoo; /* of main */
 
 /* Without types, the schema's place, and more than one blank. */
@@ -73,7 +75,6 @@ static void buy(const struct fleet *fleet, const char *strategy)
 {
     static int64_t user;
     struct api_answer answer = {.status = 0};
-    struct error error = {.text = ""};
     const char *body = t_text("{\"product_id\": 1000001, \"user_id\": %lld}", (long long)++user);
     if (!api_post(fleet->api, fleet->urls[0], t_text("/orders?strategy=%s", strategy), body,
                   &answer, &error) ||
@@ -206,7 +207,6 @@ TEST(commands_are_the_servers)
 {
     const struct api_sale sale = {.first = 1000001, .count = 1, .stock = 100};
     redisContext *redis = program_redis(), *monitor = open_monitor();
-    struct error error = {.text = ""};
     struct fleet fleet;
     program_open_fleet(program, &fleet);
     for (size_t i = 0; i < sizeof alone / sizeof alone[0]; i++) {
@@ -223,7 +223,6 @@ TEST(commands_are_the_servers)
 
 int main(void)
 {
-    struct error error;
     if (!zoo_open(&zoo, &error)) {
         fprintf(stderr, "%s\n", error.text);
         return 1;

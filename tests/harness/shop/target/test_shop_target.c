@@ -5,7 +5,6 @@
 #include "shop_file.h"
 
 #include <libpq-fe.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
