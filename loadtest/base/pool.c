@@ -35,3 +35,17 @@ void pool_fini(struct pool *pool)
         free(piece);
     }
 }
+
+/* Its room is always the power of two that the count calls for, and so is not kept anywhere. */
+void *array_add(void *items, size_t *count, size_t item_bytes)
+{
+    char *list;
+    memcpy(&list, items, sizeof list);
+    if ((*count & (*count - 1)) == 0) {
+        list = reallocarray(list, *count ? 2 * *count : 1, item_bytes);
+        if (!list)
+            return NULL;
+        memcpy(items, &list, sizeof list);
+    }
+    return memset(list + (*count)++ * item_bytes, 0, item_bytes);
+}

@@ -1,4 +1,4 @@
-/* A pool of memory, whose pieces end together. One thread. */
+/* A pool of memory, whose pieces end together; and arrays that grow. One thread. */
 #ifndef SECKILL_LOADTEST_BASE_POOL_H
 #define SECKILL_LOADTEST_BASE_POOL_H
 
@@ -12,5 +12,9 @@ struct pool {
 void *pool_take(struct pool *pool, size_t size);
 char *pool_copy(struct pool *pool, const char *text, size_t length);
 void pool_fini(struct pool *pool); /* leaves it empty */
+
+/* A new item at the end, zeroed, of an array that nothing else has allocated: `items` is where its
+ * pointer stands. NULL: memory is out, and the array is as it was. Valid until the next. */
+void *array_add(void *items, size_t *count, size_t item_bytes);
 
 #endif

@@ -1,6 +1,8 @@
 /* See matrix.h. */
 #include "loadtest/faults/matrix.h"
 
+#include "loadtest/base/pool.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,14 +156,12 @@ static size_t place_of(const struct matrix *matrix, const struct cell *cell)
 
 static bool insert(struct matrix *matrix, const struct cell *cell, struct error *error)
 {
-    struct cell *grown = reallocarray(matrix->cells, matrix->count + 1, sizeof *grown);
-    if (!grown)
-        return error_fail(error, "out of memory");
-    matrix->cells = grown;
     size_t place = place_of(matrix, cell);
-    memmove(&grown[place + 1], &grown[place], (matrix->count - place) * sizeof *grown);
-    grown[place] = *cell;
-    matrix->count++;
+    if (!array_add(&matrix->cells, &matrix->count, sizeof *cell))
+        return error_fail(error, "out of memory");
+    struct cell *into = &matrix->cells[place];
+    memmove(into + 1, into, (matrix->count - 1 - place) * sizeof *into);
+    *into = *cell;
     return true;
 }
 

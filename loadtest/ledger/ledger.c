@@ -1,6 +1,8 @@
 /* See ledger.h. */
 #include "loadtest/ledger/ledger.h"
 
+#include "loadtest/base/pool.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,26 +48,21 @@ void ledger_fini(struct ledger *ledger)
 
 bool ledger_add_product(struct ledger *ledger, const struct ledger_product *product)
 {
-    struct ledger_product *items = rows_make_room(ledger->products, ledger->products_count,
-                                                  &ledger->products_size, sizeof *items);
-    if (!items)
-        return false;
-    ledger->products = items;
-    items[ledger->products_count++] = *product;
-    return true;
+    struct ledger_product *added =
+        array_add(&ledger->products, &ledger->products_count, sizeof *added);
+    if (added)
+        *added = *product;
+    return added != NULL;
 }
 
 struct ledger_op *ledger_add_op(struct ledger *ledger, const struct ledger_op *op)
 {
-    struct ledger_op *items =
-        rows_make_room(ledger->ops, ledger->ops_count, &ledger->ops_size, sizeof *items);
-    if (!items) {
+    struct ledger_op *added = array_add(&ledger->ops, &ledger->ops_count, sizeof *added);
+    if (added)
+        *added = *op;
+    else
         drop_texts(op);
-        return NULL;
-    }
-    ledger->ops = items;
-    items[ledger->ops_count] = *op;
-    return &items[ledger->ops_count++];
+    return added;
 }
 
 struct ledger_op *ledger_find_op(const struct ledger *ledger, int64_t number)

@@ -81,9 +81,9 @@ struct ledger {
     struct ledger_load load; /* of a shop, as the next */
     struct rows books;
     struct ledger_product *products; /* owned; in the order of their ids once it is read */
-    size_t products_count, products_size;
+    size_t products_count;
     struct ledger_op *ops; /* owned; in the order of their numbers */
-    size_t ops_count, ops_size;
+    size_t ops_count;
     bool done;      /* the recorder came to its end and said so */
     bool cut;       /* the last line was not whole; it is left out */
     size_t skipped; /* lines of a sort that this reader does not know */

@@ -1,28 +1,16 @@
 /* See rows.h. */
 #include "loadtest/ledger/rows.h"
 
-#include <stdlib.h>
+#include "loadtest/base/pool.h"
 
-void *rows_make_room(void *items, size_t count, size_t *size, size_t item_bytes)
-{
-    if (count < *size)
-        return items;
-    size_t more = *size ? *size * 2 : 64;
-    void *grown = reallocarray(items, more, item_bytes);
-    if (grown)
-        *size = more;
-    return grown;
-}
+#include <stdlib.h>
 
 struct row_order *rows_add_order(struct rows *rows)
 {
-    struct row_order *items =
-        rows_make_room(rows->orders, rows->orders_count, &rows->orders_size, sizeof *items);
-    if (!items)
-        return NULL;
-    rows->orders = items;
-    items[rows->orders_count] = (struct row_order){.state = LEDGER_CONFIRMED};
-    return &items[rows->orders_count++];
+    struct row_order *added = array_add(&rows->orders, &rows->orders_count, sizeof *added);
+    if (added)
+        added->state = LEDGER_CONFIRMED;
+    return added;
 }
 
 void rows_fini(struct rows *rows)

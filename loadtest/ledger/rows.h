@@ -56,14 +56,14 @@ struct rows {
     struct row_product *strays; /* owned: further rows of these products, in other cells */
     size_t strays_count;
     struct row_order *orders; /* owned */
-    size_t orders_count, orders_size;
+    size_t orders_count;
     struct row_restock *restocks; /* owned */
     size_t restocks_count;
     /* Residue, of these databases: */
     int64_t idle_transactions;  /* sessions in a transaction that has done nothing for 5 s */
     int64_t prepared;           /* prepared transactions */
     int64_t waiting;            /* sessions that have waited for a lock for 5 s */
-    struct row_mirror *mirrors; /* owned; redis_look.h */
+    struct row_mirror *mirrors; /* owned; redis_look.c */
     size_t mirrors_count;
     int64_t leaseless; /* locks in Redis without a lease */
 };
@@ -71,7 +71,7 @@ struct rows {
 /* Begin as (struct rows){0}. */
 void rows_fini(struct rows *rows);
 
-/* A new one, zeroed; NULL: no memory. Valid until the next. */
+/* A new one, sold and else zeroed; NULL: no memory. Valid until the next. */
 struct row_order *rows_add_order(struct rows *rows);
 
 /* NULL: there is none. */
@@ -81,9 +81,5 @@ const struct row_product *rows_find_product(const struct rows *rows, int64_t id)
  * it, of a list in their order, or NULL. */
 int rows_compare(const void *a, const void *b);
 void *rows_find(const void *items, size_t count, size_t item_bytes, int64_t number);
-
-/* Room for one more of `items`, of which there are `count` in `*size`. NULL: no memory; the old
- * list stays as it is. */
-void *rows_make_room(void *items, size_t count, size_t *size, size_t item_bytes);
 
 #endif

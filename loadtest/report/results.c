@@ -2,6 +2,7 @@
  * those that have no fixed ones (cost_per_order, audit.strategies, open_loop). */
 #include "loadtest/report/results.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/report/csv.h"
 #include "loadtest/report/open_results.h"
 #include "loadtest/report/page/page_runs.h"
@@ -14,17 +15,7 @@
 
 struct phase_result *results_next(struct results *results)
 {
-    if (results->count == results->room) {
-        size_t room = results->room ? results->room * 2 : 64;
-        struct phase_result *grown = realloc(results->items, room * sizeof *grown);
-        if (!grown)
-            return NULL;
-        results->items = grown;
-        results->room = room;
-    }
-    struct phase_result *result = &results->items[results->count++];
-    *result = (struct phase_result){.instances = 0};
-    return result;
+    return array_add(&results->items, &results->count, sizeof *results->items);
 }
 
 struct results_detail {
@@ -53,30 +44,7 @@ void results_fini(struct results *results)
     *results = (struct results){.count = 0};
 }
 
-/* The promise, as GET /strategies calls them. */
-static size_t promises(const struct promise *promise, const char *names[4])
-{
-    size_t count = 0;
-    if (promise->one_instance)
-        names[count++] = "one_instance";
-    if (promise->many_instances)
-        names[count++] = "many_instances";
-    if (promise->paused_holder)
-        names[count++] = "paused_holder";
-    if (promise->redis_failover)
-        names[count++] = "redis_failover";
-    return count;
-}
-
 /* jansson's own pack: s string, i int, I json_int_t, f double, b bool, o stolen object. */
-static json_t *json_names(const char *const *names, size_t count)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_string(names[i]));
-    return list;
-}
-
 json_t *results_json_audit(const struct books *audit)
 {
     json_t *strategies = json_array();
@@ -95,10 +63,21 @@ json_t *results_json_audit(const struct books *audit)
         audit->resold, "unrepeatable", audit->unrepeatable, "stock", audit->stock);
 }
 
+/* As GET /strategies calls them. */
 json_t *results_json_promise(const struct promise *promise)
 {
-    const char *names[4] = {NULL};
-    return json_names(names, promises(promise, names));
+    const struct {
+        bool holds;
+        const char *name;
+    } letters[] = {{promise->one_instance, "one_instance"},
+                   {promise->many_instances, "many_instances"},
+                   {promise->paused_holder, "paused_holder"},
+                   {promise->redis_failover, "redis_failover"}};
+    json_t *names = json_array();
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        if (letters[i].holds)
+            json_array_append_new(names, json_string(letters[i].name));
+    return names;
 }
 
 /* One order's, by how it ended; an ending that no order had is left out. */

@@ -11,7 +11,7 @@
 /* All phases of a run, in the order in which they were made. Begins as (struct results){0}. */
 struct results {
     struct phase_result *items; /* owned */
-    size_t count, room;
+    size_t count;
     struct results_detail *details; /* owned: those that the items' plans have */
 };
 void results_fini(struct results *results);

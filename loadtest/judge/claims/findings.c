@@ -1,6 +1,8 @@
 /* See findings.h. */
 #include "loadtest/judge/claims/findings.h"
 
+#include "loadtest/base/pool.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -32,17 +34,9 @@ void findings_fini(struct findings *findings)
 /* Where there is no memory it is one that is not listed: `no_memory` says so. */
 static struct finding *next_finding(struct findings *findings)
 {
-    if (findings->count == findings->size) {
-        size_t size = findings->size ? findings->size * 2 : 16;
-        struct finding *items = reallocarray(findings->items, size, sizeof *items);
-        if (!items) {
-            findings->no_memory = true;
-            return &findings->spare;
-        }
-        findings->items = items;
-        findings->size = size;
-    }
-    return &findings->items[findings->count++];
+    struct finding *added = array_add(&findings->items, &findings->count, sizeof *added);
+    findings->no_memory = findings->no_memory || !added;
+    return added ? added : &findings->spare;
 }
 
 /* A ledger may be anybody's: no control character of it reaches the terminal. */

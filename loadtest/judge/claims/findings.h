@@ -33,7 +33,7 @@ struct finding {
 
 struct findings {
     struct finding *items; /* owned */
-    size_t count, size;
+    size_t count;
     size_t counts[FINDING_KIND_COUNT];
     int64_t units[FINDING_KIND_COUNT];
     int64_t gone; /* those of CONSERVATION that the stock lost and nobody bought */

@@ -1,6 +1,7 @@
 /* See rows_read.h. Only rows of a product's current epoch count: a PUT starts a new sale. */
 #include "loadtest/judge/evidence/rows_read.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/judge/connect.h"
 
 #include <inttypes.h>
@@ -70,24 +71,13 @@ static char *list_products(const struct ledger *ledger)
     return NULL;
 }
 
-/* Room for some more at the end. Even for none, lest it be NULL. */
-static void *make_room(void *list, size_t count, int more, size_t item_bytes, struct error *error)
-{
-    void *grown = reallocarray(list, count + (size_t)more + 1, item_bytes);
-    if (!grown)
-        error_fail(error, "out of memory");
-    return grown;
-}
-
 static bool take_products(struct rows *out, const PGresult *result, int cell, struct error *error)
 {
-    struct row_product *products = make_room(out->products, out->products_count, PQntuples(result),
-                                             sizeof *out->products, error);
-    if (!products)
-        return false;
-    out->products = products;
     for (int i = 0; i < PQntuples(result); i++) {
-        out->products[out->products_count++] = (struct row_product){
+        struct row_product *to = array_add(&out->products, &out->products_count, sizeof *to);
+        if (!to)
+            return error_fail(error, "out of memory");
+        *to = (struct row_product){
             .id = number(result, i, 0),
             .epoch = number(result, i, 1),
             .initial = number(result, i, 2),
@@ -136,14 +126,11 @@ static bool take_orders(struct rows *out, const PGresult *result, int cell, stru
 static bool take_restocks(struct rows *out, const PGresult *result, int cell, struct error *error)
 {
     (void)cell;
-    struct row_restock *restocks = make_room(out->restocks, out->restocks_count, PQntuples(result),
-                                             sizeof *out->restocks, error);
-    if (!restocks)
-        return false;
-    out->restocks = restocks;
     for (int i = 0; i < PQntuples(result); i++) {
-        out->restocks[out->restocks_count++] =
-            (struct row_restock){.product = number(result, i, 0), .quantity = number(result, i, 1)};
+        struct row_restock *to = array_add(&out->restocks, &out->restocks_count, sizeof *to);
+        if (!to)
+            return error_fail(error, "out of memory");
+        *to = (struct row_restock){number(result, i, 0), number(result, i, 1)};
     }
     return true;
 }
@@ -195,9 +182,6 @@ static bool is_of_sale(const struct row_product *row, const struct ledger *ledge
 static bool join(struct rows *out, const struct ledger *ledger, struct error *error)
 {
     size_t kept = 0;
-    out->strays = make_room(NULL, out->products_count, 0, sizeof *out->strays, error);
-    if (!out->strays)
-        return false;
     if (out->products_count > 1)
         qsort(out->products, out->products_count, sizeof *out->products, rows_compare);
     for (size_t i = 0; i < out->products_count; i++) {
@@ -208,7 +192,10 @@ static bool join(struct rows *out, const struct ledger *ledger, struct error *er
             continue;
         }
         bool better = is_of_sale(next, ledger) && !is_of_sale(last, ledger);
-        out->strays[out->strays_count++] = better ? *last : *next;
+        struct row_product *stray = array_add(&out->strays, &out->strays_count, sizeof *stray);
+        if (!stray)
+            return error_fail(error, "out of memory");
+        *stray = better ? *last : *next;
         if (better)
             *last = *next;
     }
