@@ -14,7 +14,7 @@
 
 #include "bench/rows.h"
 #include "loadtest/load/usage.h"
-#include "loadtest/report/document/span.h"
+#include "loadtest/report/document/apart.h"
 
 enum { BENCH_ROUNDS_MAX = 200 };
 

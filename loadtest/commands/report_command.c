@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "loadtest/base/process.h"
 #include "loadtest/report/files.h"
-#include "loadtest/report/page/page_runs.h"
+#include "loadtest/report/page/page.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -79,7 +79,7 @@ static bool write_markdown(const char *folder, const struct matrix *matrix, stru
     FILE *file = files_create(folder, "faults.md", error);
     if (!file)
         return false;
-    matrix_print_markdown(file, matrix);
+    matrix_print_table(file, matrix, MATRIX_MARKDOWN);
     return files_close(file, "faults.md", error);
 }
 
@@ -94,7 +94,7 @@ static void write_content(FILE *to, const void *context)
         fprintf(to, "seed %" PRId64, matrix->seed);
     }
     fputs("</p>\n<div class=\"scroll\">", to);
-    matrix_print_html(to, matrix);
+    matrix_print_table(to, matrix, MATRIX_HTML);
     fputs("</div>\n<p class=\"note\">", to);
     words_spans(
         to,

@@ -209,12 +209,7 @@ void matrix_print(FILE *to, const struct matrix *matrix)
     }
 }
 
-void matrix_print_markdown(FILE *to, const struct matrix *matrix)
+void matrix_print_table(FILE *to, const struct matrix *matrix, enum matrix_form form)
 {
-    print_table(to, matrix, &markdown);
-}
-
-void matrix_print_html(FILE *to, const struct matrix *matrix)
-{
-    print_table(to, matrix, &html);
+    print_table(to, matrix, form == MATRIX_HTML ? &html : &markdown);
 }

@@ -5,7 +5,7 @@
 #include "loadtest/base/pool.h"
 #include "loadtest/report/csv.h"
 #include "loadtest/report/open_results.h"
-#include "loadtest/report/page/page_runs.h"
+#include "loadtest/report/page/page.h"
 #include "loadtest/report/pipeline/gate.h"
 
 #include <stdio.h>

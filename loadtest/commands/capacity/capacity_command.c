@@ -144,19 +144,12 @@ static void print_run(FILE *to, const struct phase_result *run, const struct thr
     fprintf(to, "  %s\n", holds ? "holds" : why);
 }
 
-/* Of the runs at the rate that was found. */
-static struct line line_found(const struct capacity *capacity)
-{
-    for (size_t i = 0; i < capacity->document.count; i++)
-        if (capacity->document.lines[i].value == capacity->search.found)
-            return capacity->document.lines[i];
-    return (struct line){.rounds = 0};
-}
-
 static void print_found(FILE *to, const struct capacity *capacity)
 {
     const struct capacity_search *search = &capacity->search;
-    const struct line line = line_found(capacity);
+    const struct line *found =
+        document_swept(&capacity->document, capacity->options->strategy, search->found);
+    const struct line line = found ? *found : (struct line){.rounds = 0};
     const struct span *rate = &line.figures[LINE_COMMITTED];
     const struct span *p50 = &line.figures[LINE_P50], *p99 = &line.figures[LINE_P99];
     fprintf(to, "%" PRId64 " orders/s hold: %d of %d runs that confirm", search->found,

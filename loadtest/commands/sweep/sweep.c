@@ -102,15 +102,6 @@ static bool run_everything(struct sweep *sweep, struct error *error)
     return true;
 }
 
-/* One strategy under one value, over the rounds. NULL: it was interrupted before. */
-static const struct line *find(const struct document *document, const char *strategy, int64_t value)
-{
-    for (size_t i = 0; i < document->count; i++)
-        if (document->lines[i].value == value && strcmp(document->lines[i].strategy, strategy) == 0)
-            return &document->lines[i];
-    return NULL;
-}
-
 static void print_line(const struct document *document, const struct line *line,
                        struct verdict_tally *tally)
 {
@@ -131,7 +122,7 @@ static void print_strategy(const struct sweep *sweep, const struct document *doc
                            const char *strategy, struct verdict_tally *tally)
 {
     for (size_t i = 0; i < sweep->plan.count; i++) {
-        const struct line *line = find(document, strategy, sweep->plan.values[i]);
+        const struct line *line = document_swept(document, strategy, sweep->plan.values[i]);
         if (line)
             print_line(document, line, tally);
     }

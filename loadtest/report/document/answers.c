@@ -1,5 +1,5 @@
-/* See answers.h. */
-#include "loadtest/report/document/answers.h"
+/* See document.h. */
+#include "loadtest/report/document/document.h"
 
 #include <string.h>
 

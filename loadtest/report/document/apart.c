@@ -9,6 +9,21 @@
 
 enum { SUMS = APART_ROUNDS * APART_ROUNDS + 1 };
 
+static int ascending(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+struct span span_of(double *values, size_t count)
+{
+    if (count == 0)
+        return (struct span){0};
+    qsort(values, count, sizeof *values, ascending);
+    double middle = count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+    return (struct span){middle, values[0], values[count - 1]};
+}
+
 /* How likely it is that of m and n rounds of one kind at most `most` of the m × n pairs are in
  * order. The ways to have u such pairs are the coefficients of a Gaussian binomial, which is made
  * factor by factor: (1 - x^(n+i)) / (1 - x^i). */
@@ -41,12 +56,6 @@ double apart_p(const struct apart_rounds *one, const struct apart_rounds *other,
         return 1;
     double p = 2 * share_below(one->count, other->count, pairs - (*more ? above : under));
     return p < 1 ? p : 1;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
 }
 
 double apart_limit(double *p, size_t count)

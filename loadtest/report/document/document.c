@@ -180,10 +180,10 @@ static bool take_figures(const json_t *run, struct line *line, struct values *va
 
     if (!took_time(run) || is_generators(run) || line->rounds == ROUNDS_MAX)
         return true;
-    for (int i = 0; i < LINE_FIGURES; i++)
+    for (int i = 0; i < LINE_FIGURES; i++) {
         values->of[i][line->rounds] = figures[i];
-    add_round(&line->committed_rounds, figures[LINE_COMMITTED]);
-    add_round(&line->p99_rounds, figures[LINE_P99]);
+        add_round(&line->rounds_of[i], figures[i]);
+    }
     line->rounds++;
     return take_answers(run, line);
 }
@@ -289,6 +289,15 @@ static void sort(struct document *document)
         }
 }
 
+const struct line *document_swept(const struct document *document, const char *strategy,
+                                  int64_t value)
+{
+    for (size_t i = 0; i < document->count; i++)
+        if (document->lines[i].value == value && strcmp(document->lines[i].strategy, strategy) == 0)
+            return &document->lines[i];
+    return NULL;
+}
+
 const struct line *document_line_of(const struct document *document, const json_t *run)
 {
     const struct line line = line_of(run);
@@ -315,7 +324,7 @@ enum line_mark document_mark(const struct document *document, const struct line 
     }
     if (best == line)
         return LINE_BEST;
-    double p = apart_p(&line->committed_rounds, &best->committed_rounds, &more);
+    double p = apart_p(&line->rounds_of[LINE_COMMITTED], &best->rounds_of[LINE_COMMITTED], &more);
     return p > document->apart ? LINE_LIKE_BEST : LINE_LESS;
 }
 
@@ -368,7 +377,8 @@ static bool set_apart(struct document *document, struct error *error)
         for (size_t j = 0; j < i; j++) {
             const struct line *one = &document->lines[i], *other = &document->lines[j];
             if (strcmp(one->strategy, other->strategy) == 0 && strcmp(one->body, other->body) == 0)
-                p[pairs++] = apart_p(&one->committed_rounds, &other->committed_rounds, &more);
+                p[pairs++] = apart_p(&one->rounds_of[LINE_COMMITTED],
+                                     &other->rounds_of[LINE_COMMITTED], &more);
         }
     document->apart = p ? apart_limit(p, pairs) : -1;
     free(p);

@@ -14,11 +14,31 @@
 #include "base/error.h"
 #include "loadtest/base/options.h"
 #include "loadtest/judge/verdict.h"
-#include "loadtest/report/document/answers.h"
+#include "loadtest/load/detail.h"
 #include "loadtest/report/document/apart.h"
-#include "loadtest/report/document/span.h"
 
 #include <jansson.h>
+
+/* --- answers.c: the latencies of a run, one by one: the texts that latency_write has made, read
+ * back; and whether those of its timeline, which the page's script reads, are such. Files of before
+ * there were such texts have none, and are taken as they are --- */
+
+/* The kinds of answers that are drawn apart: the load's, and what wrk has mixed. */
+enum { ANSWERS_MIXED = LOAD_CLASSES, ANSWERS_KINDS };
+const char *answers_name(int kind); /* "committed" …, as the page's style calls them too */
+
+struct answers {
+    struct latency kinds[ANSWERS_KINDS];
+};
+
+/* Adds a run's. wrk does not tell its answers apart: they are of the kind that all of them were, or
+ * mixed. False when a text is none. */
+bool answers_take(const json_t *run, struct answers *out);
+
+/* Whether the timeline of a run at a given rate can be drawn; it may have none. */
+bool answers_can_draw(const json_t *run);
+
+/* --- lines --- */
 
 /* What can go wrong with a strategy. */
 enum line_class {
@@ -49,7 +69,7 @@ struct line {
     size_t rounds;       /* a run with an error has no figures, and is no round */
     size_t generators;   /* nor has one of which wrk was the limit: those would be wrk's own */
     struct span figures[LINE_FIGURES]; /* without a round all 0 */
-    struct apart_rounds committed_rounds, p99_rounds;
+    struct apart_rounds rounds_of[LINE_FIGURES];
     const json_t *worst; /* borrowed: the phase that sells out; NULL: there was none */
     int64_t stock, sold, left, oversold; /* its */
     int64_t lost_updates;
@@ -93,6 +113,9 @@ const char *line_class_name(enum line_class class); /* as the page's style calls
 
 /* The line of the same strategy, body, number of instances and value; NULL: there is none. */
 const struct line *document_same(const struct document *document, const struct line *line);
+/* The strategy's first line with this value; NULL: it was interrupted before. */
+const struct line *document_swept(const struct document *document, const char *strategy,
+                                  int64_t value);
 /* The line that a run of the document is in; NULL: it was not chosen. */
 const struct line *document_line_of(const struct document *document, const json_t *run);
 /* A line of one run alone, without figures. */

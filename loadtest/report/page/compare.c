@@ -1,23 +1,13 @@
-/* See compare.h. The first run is what the others are compared with. */
-#include "loadtest/report/page/compare.h"
-
-#include "loadtest/report/page/words.h"
+/* See page_parts.h. The first run is what the others are compared with. */
+#include "loadtest/report/page/page_parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum figure { COMMITTED, P99 };
-
-static const struct span *span_in(const struct line *line, enum figure figure)
-{
-    return figure == COMMITTED ? &line->figures[LINE_COMMITTED] : &line->figures[LINE_P99];
-}
-
-static const struct apart_rounds *rounds_in(const struct line *line, enum figure figure)
-{
-    return figure == COMMITTED ? &line->committed_rounds : &line->p99_rounds;
-}
+/* The figures that are compared. */
+static const enum line_figure compared[] = {LINE_COMMITTED, LINE_P99};
+enum { COMPARED = sizeof compared / sizeof *compared };
 
 /* Where one of them has a single round nobody knows its spread, and nothing is claimed. */
 static bool can_compare(const struct line *line, const struct line *first)
@@ -44,9 +34,9 @@ static void compare_all(const struct page_run *runs, size_t count, struct compar
         for (size_t i = 0; i < runs[run].document.count; i++) {
             const struct line *line = &runs[run].document.lines[i];
             const struct line *first = document_same(&runs[0].document, line);
-            for (int figure = COMMITTED; can_compare(line, first) && figure <= P99; figure++)
-                p[out->pairs++] = apart_p(rounds_in(line, (enum figure)figure),
-                                          rounds_in(first, (enum figure)figure), &more);
+            for (int k = 0; can_compare(line, first) && k < COMPARED; k++)
+                p[out->pairs++] =
+                    apart_p(&line->rounds_of[compared[k]], &first->rounds_of[compared[k]], &more);
         }
     if (p)
         out->limit = apart_limit(p, out->pairs);
@@ -54,40 +44,40 @@ static void compare_all(const struct page_run *runs, size_t count, struct compar
 }
 
 /* More is better of orders, and worse of milliseconds. */
-static const char *class_of(const char *mark, enum figure figure)
+static const char *class_of(const char *mark, enum line_figure figure)
 {
     bool more = strcmp(mark, " ↑") == 0;
     if (!more && strcmp(mark, " ↓") != 0)
         return "";
-    return more == (figure == COMMITTED) ? "safe" : "bad";
+    return more == (figure == LINE_COMMITTED) ? "safe" : "bad";
 }
 
-static const char *mark_of(const struct line *line, const struct line *first, enum figure figure,
-                           const struct comparison *by)
+static const char *mark_of(const struct line *line, const struct line *first,
+                           enum line_figure figure, const struct comparison *by)
 {
     int more;
     if (!can_compare(line, first))
         return "";
-    double p = apart_p(rounds_in(line, figure), rounds_in(first, figure), &more);
+    double p = apart_p(&line->rounds_of[figure], &first->rounds_of[figure], &more);
     return p > by->limit ? " ≈" : more ? " ↑" : " ↓";
 }
 
-static void cell(FILE *to, const struct line *line, const struct line *first, enum figure figure,
-                 const struct comparison *by)
+static void cell(FILE *to, const struct line *line, const struct line *first,
+                 enum line_figure figure, const struct comparison *by)
 {
     if (!line || line->rounds == 0) {
         fputs("<td></td>", to);
         return;
     }
-    const struct span *its = span_in(line, figure);
-    int decimals = figure == COMMITTED ? 0 : 2;
-    if (!first || first == line || first->rounds == 0 || span_in(first, figure)->median <= 0) {
-        fprintf(to, "<td>%.*f</td>", decimals, its->median);
+    double its = line->figures[figure].median, of = first ? first->figures[figure].median : 0;
+    int decimals = figure == LINE_COMMITTED ? 0 : 2;
+    if (!first || first == line || first->rounds == 0 || of <= 0) {
+        fprintf(to, "<td>%.*f</td>", decimals, its);
         return;
     }
     const char *mark = mark_of(line, first, figure, by);
-    fprintf(to, "<td class=\"%s\">%.*f (×%.2f%s)</td>", class_of(mark, figure), decimals,
-            its->median, its->median / span_in(first, figure)->median, mark);
+    fprintf(to, "<td class=\"%s\">%.*f (×%.2f%s)</td>", class_of(mark, figure), decimals, its,
+            its / of, mark);
 }
 
 static void row(FILE *to, const struct page_run *runs, size_t count, const struct line *of,
@@ -100,9 +90,9 @@ static void row(FILE *to, const struct page_run *runs, size_t count, const struc
     if (of->value != 0)
         fprintf(to, " =%" PRId64, of->value);
     fputs("</td>", to);
-    for (int figure = COMMITTED; figure <= P99; figure++)
+    for (int k = 0; k < COMPARED; k++)
         for (size_t i = 0; i < count; i++)
-            cell(to, document_same(&runs[i].document, of), first, (enum figure)figure, by);
+            cell(to, document_same(&runs[i].document, of), first, compared[k], by);
     fputs("</tr>\n", to);
 }
 

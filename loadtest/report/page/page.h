@@ -27,6 +27,13 @@ struct page_run {
 bool page_write(const char *folder, void (*write)(FILE *to, const void *context),
                 const void *context, json_t *drawn, struct error *error);
 
+/* The page of runs, by page_runs.c. One: what it found, every line, pictures, machine and settings.
+ * Several: what differs beyond the rounds' spread, then each. */
+bool page_write_runs(const char *folder, const struct page_run *runs, size_t count,
+                     struct error *error);
+/* The same of a document whose files are there. */
+bool page_write_run(const char *folder, const struct document *document, struct error *error);
+
 /* Adds a file's text to "files", which the reader may take out of the page again; one that cannot
  * be read is left out. */
 void page_add_file(json_t *files, const char *folder, const char *name);

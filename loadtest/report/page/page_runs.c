@@ -1,13 +1,7 @@
-/* See page_runs.h. */
-#include "loadtest/report/page/page_runs.h"
-
+/* The page of runs (page.h). */
 #include "loadtest/report/files.h"
 #include "loadtest/report/open_results.h"
-#include "loadtest/report/page/compare.h"
-#include "loadtest/report/page/page.h"
-#include "loadtest/report/page/sentence.h"
-#include "loadtest/report/page/tables.h"
-#include "loadtest/report/page/words.h"
+#include "loadtest/report/page/page_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

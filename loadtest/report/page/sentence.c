@@ -1,8 +1,6 @@
-/* See sentence.h. Each part of the sentence is written once a language: its names go through
+/* See page_parts.h. Each part of the sentence is written once a language: its names go through
  * words_text. */
-#include "loadtest/report/page/sentence.h"
-
-#include "loadtest/report/page/words.h"
+#include "loadtest/report/page/page_parts.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -63,45 +61,27 @@ static bool stands_for_all(const struct document *document, const struct line *l
     return true;
 }
 
-/* What a strategy's line may be asked. */
-typedef bool question(const struct line *line);
+/* A strategy's line is told of by one of these. WHOLE: it kept its promise, which no pause and no
+ * failover ends; PARTLY: a smaller one. */
+enum state { BROKEN, UNSAFE, WHOLE, PARTLY, UNPROVED, NO_RUN };
 
-static bool is_broken(const struct line *line)
+static enum state state_of(const struct line *line)
 {
-    return line->verdict == VERDICT_BROKEN;
+    static const enum state states[] = {[VERDICT_KEPT] = PARTLY,
+                                        [VERDICT_PROVED_NOTHING] = UNPROVED,
+                                        [VERDICT_UNSAFE] = UNSAFE,
+                                        [VERDICT_NO_RUN] = NO_RUN,
+                                        [VERDICT_BROKEN] = BROKEN};
+    return line->verdict == VERDICT_KEPT && line->class == LINE_SAFE ? WHOLE
+                                                                     : states[line->verdict];
 }
 
-static bool is_unsafe(const struct line *line)
-{
-    return line->verdict == VERDICT_UNSAFE;
-}
-
-/* It kept its promise, which no pause and no failover ends. */
-static bool is_whole(const struct line *line)
-{
-    return line->verdict == VERDICT_KEPT && line->class == LINE_SAFE;
-}
-
-static bool is_partly(const struct line *line)
-{
-    return line->verdict == VERDICT_KEPT && line->class != LINE_SAFE;
-}
-
-static bool is_unproved(const struct line *line)
-{
-    return line->verdict == VERDICT_PROVED_NOTHING;
-}
-
-static bool is_no_run(const struct line *line)
-{
-    return line->verdict == VERDICT_NO_RUN;
-}
-
-static size_t count_of(const struct document *document, question *asked)
+static size_t count_of(const struct document *document, enum state state)
 {
     size_t count = 0;
     for (size_t i = 0; i < document->count; i++)
-        count += asked(&document->lines[i]) && stands_for_all(document, &document->lines[i]);
+        count +=
+            state_of(&document->lines[i]) == state && stands_for_all(document, &document->lines[i]);
     return count;
 }
 
@@ -129,15 +109,15 @@ static void wrong(const struct sentence *its, const struct line *line)
         fputs(pick(its, " and <b>broke its promise</b>", "，<b>违背了承诺</b>"), its->to);
 }
 
-/* What is to be said of the strategies for which that is so, of a few of them. */
-static size_t list(const struct sentence *its, question *asked,
+/* A few of the strategies for which that is so, and what is to be said of each. */
+static size_t list(const struct sentence *its, enum state state,
                    void (*say)(const struct sentence *its, const struct line *line))
 {
-    size_t all = count_of(its->document, asked), said = 0;
+    size_t all = count_of(its->document, state), said = 0;
     size_t shown = all > NAMED + 1 ? NAMED : all;
     for (size_t i = 0; i < its->document->count && said < shown; i++) {
         const struct line *line = &its->document->lines[i];
-        if (!asked(line) || !stands_for_all(its->document, line))
+        if (state_of(line) != state || !stands_for_all(its->document, line))
             continue;
         say(its, line);
         said++;
@@ -158,18 +138,18 @@ static void end(const struct sentence *its)
 }
 
 /* Names, and what is said of all of them. */
-static void names(const struct sentence *its, question *asked, const char *english,
+static void names(const struct sentence *its, enum state state, const char *english,
                   const char *chinese)
 {
-    if (list(its, asked, name) == 0)
+    if (list(its, state, name) == 0)
         return;
     fputs(pick(its, english, chinese), its->to);
     end(its);
 }
 
-static void wrongs(const struct sentence *its, question *asked)
+static void wrongs(const struct sentence *its, enum state state)
 {
-    if (list(its, asked, wrong) > 0)
+    if (list(its, state, wrong) > 0)
         end(its);
 }
 
@@ -179,7 +159,7 @@ static void fastest(const struct sentence *its)
     const struct line *best = NULL, *measure = NULL;
     for (size_t i = 0; i < its->document->count; i++) {
         const struct line *line = &its->document->lines[i];
-        if (!is_whole(line) || line->rounds == 0)
+        if (state_of(line) != WHOLE || line->rounds == 0)
             continue;
         if (!best || line->figures[LINE_COMMITTED].median > best->figures[LINE_COMMITTED].median)
             best = line;
@@ -207,15 +187,15 @@ static void fastest(const struct sentence *its)
 
 static void run(const struct sentence *its)
 {
-    wrongs(its, is_broken);
-    wrongs(its, is_unsafe);
-    names(its, is_whole,
-          count_of(its->document, is_whole) == 1 ? " kept its promise" : " kept their promise",
+    wrongs(its, BROKEN);
+    wrongs(its, UNSAFE);
+    names(its, WHOLE,
+          count_of(its->document, WHOLE) == 1 ? " kept its promise" : " kept their promise",
           "守住了承诺");
-    names(its, is_partly, " kept a smaller promise (see “still right if”)",
+    names(its, PARTLY, " kept a smaller promise (see “still right if”)",
           "守住了较小的承诺（见“何时仍正确”）");
     fastest(its);
-    names(its, is_unproved, " proved nothing", "什么也没证明");
+    names(its, UNPROVED, " proved nothing", "什么也没证明");
 }
 
 /* "batch sells most with connections 64: 26,266 a second". */
@@ -292,8 +272,8 @@ void sentence_write(FILE *to, const struct document *document)
         else
             run(&its);
         if (document->over)
-            wrongs(&its, is_broken);
-        names(&its, is_no_run, " could not be run", "没有跑成");
+            wrongs(&its, BROKEN);
+        names(&its, NO_RUN, " could not be run", "没有跑成");
         fputs("</span>", to);
     }
     fputs("</p>\n", to);

@@ -1,7 +1,5 @@
-/* See tables.h. */
-#include "loadtest/report/page/tables.h"
-
-#include "loadtest/report/page/words.h"
+/* See page_parts.h. */
+#include "loadtest/report/page/page_parts.h"
 
 #include <inttypes.h>
 

@@ -7,7 +7,7 @@
 #include "loadtest/fleet/instance.h"
 #include "loadtest/fleet/scrape.h"
 #include "loadtest/load/wrk.h"
-#include "loadtest/report/document/span.h"
+#include "loadtest/report/document/apart.h"
 
 static struct error error;
 

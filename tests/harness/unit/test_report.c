@@ -3,7 +3,7 @@
 #include "lib/t.h"
 
 #include "harness/unit/hand_runs.h"
-#include "loadtest/report/page/page_runs.h"
+#include "loadtest/report/page/page.h"
 #include "loadtest/report/page/words.h"
 
 #include <stdlib.h>
