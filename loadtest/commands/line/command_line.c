@@ -2,7 +2,6 @@
 #include "loadtest/commands/line/command_line.h"
 
 #include "base/options/nearest.h"
-#include "loadtest/commands/line/options_texts.h"
 
 #include <string.h>
 

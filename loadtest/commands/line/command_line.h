@@ -104,6 +104,11 @@ bool command_line_parse(union command_options *out, enum options_action *action,
 extern const struct option_program options_program;
 extern const struct option_table command_line_table;
 
+/* options_texts.c has one for each command but audit. */
+#define X(name, NAME) extern const char options_##name##_text[];
+COMMANDS(X)
+#undef X
+
 /* Fills in what follows from the options, and refuses those that do not go together. */
 bool command_line_check(union command_options *options, const struct option_given *given,
                         struct error *error);

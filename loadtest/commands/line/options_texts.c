@@ -1,5 +1,6 @@
-/* See options_texts.h. */
-#include "loadtest/commands/line/options_texts.h"
+/* The texts of `seckill-loadtest COMMAND --help` below the command's flags, which the man page has
+ * too: words, verdicts, exit statuses. */
+#include "loadtest/commands/line/command_line.h"
 
 const char options_run_text[] =
     "Scenarios\n"
