@@ -7,8 +7,7 @@
  */
 #include "loadtest/commands/commands.h"
 
-#include "loadtest/commands/faults/faults_gate.h"
-#include "loadtest/commands/faults/faults_plan.h"
+#include "loadtest/commands/faults/faults.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/matrix_report.h"
 

@@ -1,5 +1,7 @@
-/* See faults_gate.h. */
-#include "loadtest/commands/faults/faults_gate.h"
+/* See faults.h. */
+#include "loadtest/commands/faults/faults.h"
+
+#include "loadtest/base/pool.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,15 +11,9 @@ bool faults_gate_add(struct faults_gate *gate, const struct cell *cell,
 {
     if (result->verdict == TRIAL_INVALID)
         return true;
-    if (gate->count == gate->room) {
-        size_t room = gate->room ? gate->room * 2 : 32;
-        struct gate_load *grown = reallocarray(gate->runs, room, sizeof *grown);
-        if (!grown)
-            return error_fail(error, "out of memory");
-        gate->runs = grown;
-        gate->room = room;
-    }
-    struct gate_load *run = &gate->runs[gate->count++];
+    struct gate_load *run = array_add(&gate->runs, &gate->count, sizeof *run);
+    if (!run)
+        return error_fail(error, "out of memory");
     run->measured = result->measured;
     snprintf(run->name, sizeof run->name, "%s/%s, seed %" PRId64, cell->strategy.name,
              cell->fault->name, result->seed);
@@ -38,13 +34,10 @@ static void add_cell(struct junit *junit, const struct cell *cell)
         [CELL_NOT_SEEN] = JUNIT_PASSED, [CELL_OUTSIDE] = JUNIT_SKIPPED,
         [CELL_INVALID] = JUNIT_ERROR,   [CELL_CONTRADICTED] = JUNIT_FAILED};
     enum cell_verdict verdict = cell_verdict(cell);
-    struct junit_case one = {.outcome = outcomes[verdict]};
-    snprintf(one.group, sizeof one.group, "%s", cell->strategy.name);
-    snprintf(one.name, sizeof one.name, "%s", cell->fault->name);
-    if (one.outcome != JUNIT_PASSED)
-        snprintf(one.type, sizeof one.type, "%s", cell_verdict_name(verdict));
-    snprintf(one.text, sizeof one.text, "%s, %zu of %zu runs red%s%s", cell_verdict_name(verdict),
-             cell->red, cell->runs, *cell->shown.example ? ": " : "", cell->shown.example);
+    const char *name = cell_verdict_name(verdict);
+    struct junit_case one = junit_case_of(cell->strategy.name, cell->fault->name);
+    junit_end(&one, outcomes[verdict], name, "%s, %zu of %zu runs red%s%s", name, cell->red,
+              cell->runs, *cell->shown.example ? ": " : "", cell->shown.example);
     junit_add(junit, &one);
 }
 
@@ -60,15 +53,11 @@ static bool has_column(const struct matrix *matrix, const struct fault *fault)
 /* A column whose control was not seen to fail proves nothing of its cells. */
 static void add_column(struct junit *junit, const struct matrix *matrix, const struct fault *fault)
 {
-    struct junit_case one = {.group = "controls", .outcome = JUNIT_PASSED};
+    struct junit_case one = junit_case_of("controls", fault->name);
     if (!has_column(matrix, fault))
         return;
-    snprintf(one.name, sizeof one.name, "%s", fault->name);
-    if (!matrix_proves(matrix, fault)) {
-        one.outcome = JUNIT_ERROR;
-        snprintf(one.type, sizeof one.type, "proves nothing");
-        snprintf(one.text, sizeof one.text, "none of its controls was seen to fail");
-    }
+    if (!matrix_proves(matrix, fault))
+        junit_end(&one, JUNIT_ERROR, "proves nothing", "none of its controls was seen to fail");
     junit_add(junit, &one);
 }
 

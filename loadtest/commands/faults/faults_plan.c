@@ -1,6 +1,7 @@
-/* See faults_plan.h. */
-#include "loadtest/commands/faults/faults_plan.h"
+/* See faults.h. */
+#include "loadtest/commands/faults/faults.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/engine/http_request.h"
 
 #include <stdio.h>
@@ -77,15 +78,13 @@ static bool choose(const struct harness *harness, const char *name, struct row *
 static bool add_cell(struct matrix *matrix, const struct fault *fault, const struct row *row,
                      struct error *error)
 {
-    struct cell *grown = realloc(matrix->cells, (matrix->count + 1) * sizeof *grown);
-    if (!grown)
+    struct cell *cell = array_add(&matrix->cells, &matrix->count, sizeof *cell);
+    if (!cell)
         return error_fail(error, "out of memory");
-    matrix->cells = grown;
-    matrix->cells[matrix->count++] =
-        (struct cell){.fault = fault,
-                      .strategy = row->strategy,
-                      .control = row->control,
-                      .expected = cell_expectation_of(fault, &row->strategy)};
+    *cell = (struct cell){.fault = fault,
+                          .strategy = row->strategy,
+                          .control = row->control,
+                          .expected = cell_expectation_of(fault, &row->strategy)};
     return true;
 }
 
@@ -108,30 +107,28 @@ static bool split(const struct harness *harness, const char *name, const char *f
     return *fault != NULL;
 }
 
-static bool reproduce(struct matrix *matrix, const struct making *by, struct error *error)
+/* What `flag` names; of several, what cannot be run is left out. */
+static bool add_named(struct matrix *matrix, const struct making *by, const char *name,
+                      const char *flag, bool several, struct error *error)
 {
     struct row row;
     const struct fault *fault = NULL;
-    if (!split(by->harness, by->options->reproduce, "--reproduce", &row, &fault, error))
+    if (!split(by->harness, name, flag, &row, &fault, error))
         return false;
-    if (!can_run(by, row.control))
+    if (can_run(by, row.control))
+        return add_cell(matrix, fault, &row, error);
+    if (!several)
         return error_fail(error, "%s: %s", row.strategy.name, needed);
-    return add_cell(matrix, fault, &row, error);
+    say_left_out(row.strategy.name, needed);
+    return true;
 }
 
 static bool add_short(struct matrix *matrix, const struct making *by, struct error *error)
 {
-    for (size_t i = 0; i < sizeof short_cells / sizeof short_cells[0]; i++) {
-        struct row row;
-        const struct fault *fault = NULL;
-        if (!split(by->harness, short_cells[i], "--short", &row, &fault, error))
-            return false;
-        if (!can_run(by, row.control))
-            say_left_out(row.strategy.name, needed);
-        else if (!add_cell(matrix, fault, &row, error))
-            return false;
-    }
-    return true;
+    bool good = true;
+    for (size_t i = 0; good && i < sizeof short_cells / sizeof short_cells[0]; i++)
+        good = add_named(matrix, by, short_cells[i], "--short", true, error);
+    return good;
 }
 
 static bool is_all(const struct option_list *list)
@@ -254,7 +251,7 @@ bool faults_plan_make(struct matrix *out, const struct faults_options *options,
     bool good;
     *out = (struct matrix){.seed = options->shared.seed, .runs = options->runs};
     if (*options->reproduce)
-        good = reproduce(out, &by, error);
+        good = add_named(out, &by, options->reproduce, "--reproduce", false, error);
     else if (options->short_form)
         good = add_short(out, &by, error);
     else

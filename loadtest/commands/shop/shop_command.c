@@ -12,7 +12,6 @@
 #include "loadtest/report/files.h"
 #include "loadtest/report/pipeline/gate.h"
 #include "loadtest/shop/draft/draft.h"
-#include "loadtest/shop/sale/sale_gate.h"
 #include "loadtest/shop/sale/told.h"
 
 #include <errno.h>

@@ -15,11 +15,10 @@ bool gate_open(struct thresholds *fail_if, struct junit *junit, const struct opt
 
 bool gate_close(struct junit *junit, const char *command, const char *ended, struct error *error)
 {
-    struct junit_case one = {.name = "made", .outcome = JUNIT_ERROR, .type = "ended"};
+    struct junit_case one = junit_case_of(command, "made");
     char suite[60];
     snprintf(suite, sizeof suite, "seckill-loadtest %s", command);
-    snprintf(one.group, sizeof one.group, "%s", command);
-    snprintf(one.text, sizeof one.text, "%s", ended ? ended : "");
+    junit_end(&one, JUNIT_ERROR, "ended", "%s", ended ? ended : "");
     if (ended)
         junit_add(junit, &one);
     return junit_close(junit, suite, error);
@@ -71,12 +70,19 @@ static void print_lines(FILE *to, const char *whose, const char *text)
         fprintf(to, "  %s%s%.*s\n", whose, *whose ? ": " : "", (int)strcspn(line, "\n"), line);
 }
 
-static void print_phase(FILE *to, const json_t *run, const char *text)
+/* A load, by its thresholds as they were judged; NULL: it had no figures. */
+static void tell(FILE *to, const char *whose, const json_t *judged, struct gate *gate)
 {
-    char phase[100], whose[200];
-    say_phase(run, phase, sizeof phase);
-    snprintf(whose, sizeof whose, "%s, %s", document_text(run, "strategy"), phase);
-    print_lines(to, whose, text);
+    char text[1200];
+    if (gate->judged + gate->unjudged == 0)
+        fputs(title, to);
+    *(judged ? &gate->judged : &gate->unjudged) += 1;
+    if (!judged) {
+        print_lines(to, whose, "not judged, for there are no figures");
+    } else if (say_failed(judged, text, sizeof text) > 0) {
+        gate->failed++;
+        print_lines(to, whose, text);
+    }
 }
 
 void gate_print(FILE *to, const struct document *document, const struct thresholds *fail_if,
@@ -85,21 +91,11 @@ void gate_print(FILE *to, const struct document *document, const struct threshol
     *gate = (struct gate){0};
     for (size_t i = 0; i < json_array_size(document->runs); i++) {
         const json_t *run = json_array_get(document->runs, i);
-        char text[1200];
-        if (!has_thresholds(run, fail_if))
-            continue;
-        if (gate->judged + gate->unjudged == 0)
-            fputs(title, to);
-        if (!judged_by(run)) {
-            gate->unjudged++;
-            print_phase(to, run, "not judged, for there are no figures");
-            continue;
-        }
-        gate->judged++;
-        if (say_failed(judged_by(run), text, sizeof text) == 0)
-            continue;
-        gate->failed++;
-        print_phase(to, run, text);
+        char phase[100], whose[200];
+        say_phase(run, phase, sizeof phase);
+        snprintf(whose, sizeof whose, "%s, %s", document_text(run, "strategy"), phase);
+        if (has_thresholds(run, fail_if))
+            tell(to, whose, judged_by(run), gate);
     }
     if (gate->judged > 0 && gate->failed == 0)
         fprintf(to, "  no threshold failed in %zu phase%s\n", gate->judged,
@@ -113,57 +109,53 @@ int gate_exit_status(const struct gate *gate, int verdicts)
     return gate->unjudged > 0 ? 2 : verdicts;
 }
 
-static void say_violations(const json_t *run, char *out, size_t size)
+static void end_broken(const json_t *run, struct junit_case *one)
 {
     const json_t *audit = json_object_get(run, "audit");
-    snprintf(out, size,
-             "sold %" PRId64 " of %" PRId64 ": %" PRId64 " oversold, %" PRId64
-             " lost updates, %" PRId64 " duplicate orders, %" PRId64 " limits exceeded, %" PRId64
-             " undersold, %" PRId64 " without a row, %" PRId64 " resold, %" PRId64
-             " not repeatable, %" PRId64 " internal errors",
-             document_integer(audit, "sold"), document_integer(audit, "initial_stock"),
-             document_integer(audit, "oversold"), document_integer(audit, "lost_updates"),
-             document_integer(audit, "duplicate_orders"),
-             document_integer(audit, "limit_violations"), document_integer(audit, "undersold"),
-             document_integer(audit, "missing"), document_integer(audit, "resold"),
-             document_integer(audit, "unrepeatable"), document_integer(run, "internal_errors"));
+    junit_end(one, JUNIT_FAILED, verdict_name(VERDICT_BROKEN),
+              "sold %" PRId64 " of %" PRId64 ": %" PRId64 " oversold, %" PRId64
+              " lost updates, %" PRId64 " duplicate orders, %" PRId64 " limits exceeded, %" PRId64
+              " undersold, %" PRId64 " without a row, %" PRId64 " resold, %" PRId64
+              " not repeatable, %" PRId64 " internal errors",
+              document_integer(audit, "sold"), document_integer(audit, "initial_stock"),
+              document_integer(audit, "oversold"), document_integer(audit, "lost_updates"),
+              document_integer(audit, "duplicate_orders"),
+              document_integer(audit, "limit_violations"), document_integer(audit, "undersold"),
+              document_integer(audit, "missing"), document_integer(audit, "resold"),
+              document_integer(audit, "unrepeatable"), document_integer(run, "internal_errors"));
 }
 
 static void judge_phase(const json_t *run, const struct thresholds *fail_if, struct junit_case *one)
 {
     enum verdict verdict = document_verdict(run);
-    snprintf(one->type, sizeof one->type, "%s", verdict_name(verdict));
-    if (verdict == VERDICT_BROKEN) {
-        one->outcome = JUNIT_FAILED;
-        say_violations(run, one->text, sizeof one->text);
-    } else if (verdict == VERDICT_NO_RUN) {
-        one->outcome = JUNIT_ERROR;
-        snprintf(one->text, sizeof one->text, "%s", document_text(run, "error"));
-    } else if (has_thresholds(run, fail_if) && !judged_by(run)) {
-        one->outcome = JUNIT_ERROR;
-        snprintf(one->text, sizeof one->text, "the thresholds were not judged: no figures");
-    } else if (say_failed(judged_by(run), one->text, sizeof one->text) > 0) {
-        one->outcome = JUNIT_FAILED;
-        snprintf(one->type, sizeof one->type, "threshold");
-    } else if (verdict == VERDICT_PROVED_NOTHING) {
-        one->outcome = JUNIT_SKIPPED;
-        snprintf(one->text, sizeof one->text, "%s", verdict_name(verdict));
-    } else {
-        one->type[0] = '\0';
-    }
+    const char *name = verdict_name(verdict);
+    char said[sizeof one->text];
+    if (verdict == VERDICT_BROKEN)
+        end_broken(run, one);
+    else if (verdict == VERDICT_NO_RUN)
+        junit_end(one, JUNIT_ERROR, name, "%s", document_text(run, "error"));
+    else if (has_thresholds(run, fail_if) && !judged_by(run))
+        junit_end(one, JUNIT_ERROR, name, "the thresholds were not judged: no figures");
+    else if (say_failed(judged_by(run), said, sizeof said) > 0)
+        junit_end(one, JUNIT_FAILED, "threshold", "%s", said);
+    else if (verdict == VERDICT_PROVED_NOTHING)
+        junit_end(one, JUNIT_SKIPPED, name, "%s", name);
 }
 
-static void judge_line(const struct line *line, struct junit_case *one)
+static void add_line(struct junit *junit, const struct line *line)
 {
-    snprintf(one->name, sizeof one->name, "verdict, %d instance%s", line->instances,
+    static const enum junit_outcome outcomes[] = {[VERDICT_KEPT] = JUNIT_PASSED,
+                                                  [VERDICT_PROVED_NOTHING] = JUNIT_ERROR,
+                                                  [VERDICT_UNSAFE] = JUNIT_PASSED,
+                                                  [VERDICT_NO_RUN] = JUNIT_ERROR,
+                                                  [VERDICT_BROKEN] = JUNIT_FAILED};
+    const char *verdict = verdict_name(line->verdict);
+    char name[60];
+    snprintf(name, sizeof name, "verdict, %d instance%s", line->instances,
              line->instances == 1 ? "" : "s");
-    snprintf(one->text, sizeof one->text, "%s", verdict_name(line->verdict));
-    if (line->verdict == VERDICT_BROKEN)
-        one->outcome = JUNIT_FAILED;
-    else if (line->verdict == VERDICT_NO_RUN || line->verdict == VERDICT_PROVED_NOTHING)
-        one->outcome = JUNIT_ERROR;
-    if (one->outcome != JUNIT_PASSED)
-        snprintf(one->type, sizeof one->type, "%s", verdict_name(line->verdict));
+    struct junit_case one = junit_case_of(line->strategy, name);
+    junit_end(&one, outcomes[line->verdict], verdict, "%s", verdict);
+    junit_add(junit, &one);
 }
 
 void gate_add_cases(struct junit *junit, const struct document *document,
@@ -171,21 +163,18 @@ void gate_add_cases(struct junit *junit, const struct document *document,
 {
     for (size_t i = 0; i < json_array_size(document->runs); i++) {
         const json_t *run = json_array_get(document->runs, i);
-        struct junit_case one = {.seconds = json_number_value(json_object_get(run, "duration_s"))};
-        snprintf(one.group, sizeof one.group, "%s", document_text(run, "strategy"));
-        say_phase(run, one.name, sizeof one.name);
+        char phase[100];
+        say_phase(run, phase, sizeof phase);
+        struct junit_case one = junit_case_of(document_text(run, "strategy"), phase);
+        one.seconds = json_number_value(json_object_get(run, "duration_s"));
         judge_phase(run, fail_if, &one);
         junit_add(junit, &one);
     }
     for (size_t i = 0; i < json_array_size(document->runs); i++) {
         const json_t *run = json_array_get(document->runs, i);
         const struct line *line = document_line_of(document, run);
-        struct junit_case one = {.seconds = 0};
-        if (!line || line->first != run)
-            continue;
-        snprintf(one.group, sizeof one.group, "%s", line->strategy);
-        judge_line(line, &one);
-        junit_add(junit, &one);
+        if (line && line->first == run)
+            add_line(junit, line);
     }
 }
 
@@ -201,24 +190,16 @@ json_t *gate_json(const struct phase_result *run)
 void gate_print_loads(FILE *to, const struct thresholds *thresholds, const struct gate_load *loads,
                       size_t count, struct gate *gate)
 {
-    char text[1200];
-    *gate = (struct gate){.judged = thresholds->count > 0 ? count : 0};
-    if (gate->judged == 0)
-        return;
-    fputs(title, to);
-    for (size_t i = 0; i < count; i++) {
+    *gate = (struct gate){0};
+    for (size_t i = 0; thresholds->count > 0 && i < count; i++) {
         json_t *judged = gate_load_json(thresholds, &loads[i].measured);
-        size_t failed = say_failed(judged, text, sizeof text);
+        tell(to, loads[i].name, judged, gate);
         json_decref(judged);
-        if (failed == 0)
-            continue;
-        gate->failed++;
-        print_lines(to, loads[i].name, text);
     }
-    if (gate->failed == 0 && count == 1)
+    if (gate->judged == 1 && gate->failed == 0)
         fputs("  no threshold failed\n", to);
-    else if (gate->failed == 0)
-        fprintf(to, "  no threshold failed in %zu runs\n", count);
+    else if (gate->judged > 0 && gate->failed == 0)
+        fprintf(to, "  no threshold failed in %zu runs\n", gate->judged);
 }
 
 void gate_add_load(struct junit *junit, const char *group, const struct thresholds *thresholds,
@@ -226,14 +207,10 @@ void gate_add_load(struct junit *junit, const char *group, const struct threshol
 {
     for (size_t i = 0; i < thresholds->count; i++) {
         const struct threshold *one = &thresholds->items[i];
-        struct junit_case is = {.outcome = JUNIT_PASSED};
-        snprintf(is.group, sizeof is.group, "%s", group);
-        snprintf(is.name, sizeof is.name, "%s", one->text);
-        threshold_say(one, measured, is.text, sizeof is.text);
-        if (threshold_is_met(one, measured)) {
-            is.outcome = JUNIT_FAILED;
-            snprintf(is.type, sizeof is.type, "threshold");
-        }
+        struct junit_case is = junit_case_of(group, one->text);
+        char said[sizeof is.text];
+        junit_end(&is, threshold_is_met(one, measured) ? JUNIT_FAILED : JUNIT_PASSED, "threshold",
+                  "%s", threshold_say(one, measured, said, sizeof said));
         junit_add(junit, &is);
     }
 }

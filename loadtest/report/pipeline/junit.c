@@ -1,12 +1,33 @@
 /* See junit.h. */
 #include "loadtest/report/pipeline/junit.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/base/utf8.h"
 #include "loadtest/report/files.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct junit_case junit_case_of(const char *group, const char *name)
+{
+    struct junit_case one = {.outcome = JUNIT_PASSED};
+    snprintf(one.group, sizeof one.group, "%s", group);
+    snprintf(one.name, sizeof one.name, "%s", name);
+    return one;
+}
+
+void junit_end(struct junit_case *one, enum junit_outcome outcome, const char *type,
+               const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(one->text, sizeof one->text, format, arguments);
+    va_end(arguments);
+    one->outcome = outcome;
+    snprintf(one->type, sizeof one->type, "%s", outcome == JUNIT_PASSED ? "" : type);
+}
 
 bool junit_open(struct junit *junit, const char *path, struct error *error)
 {
@@ -22,17 +43,10 @@ void junit_add(struct junit *junit, const struct junit_case *one)
 {
     if (!junit->file)
         return;
-    if (junit->count == junit->room) {
-        size_t room = junit->room ? junit->room * 2 : 32;
-        struct junit_case *grown = realloc(junit->cases, room * sizeof *grown);
-        if (!grown) {
-            junit->incomplete = true;
-            return;
-        }
-        junit->cases = grown;
-        junit->room = room;
-    }
-    junit->cases[junit->count++] = *one;
+    struct junit_case *added = array_add(&junit->cases, &junit->count, sizeof *added);
+    junit->incomplete = junit->incomplete || !added;
+    if (added)
+        *added = *one;
 }
 
 /* The length of the character at `at` when XML may have it; 0: it may not. */

@@ -35,9 +35,15 @@ struct junit {
     FILE *file;               /* owned */
     const char *path;         /* borrowed; of a file that is open */
     struct junit_case *cases; /* owned */
-    size_t count, room;
+    size_t count;
     bool incomplete; /* there was no memory for a case */
 };
+
+/* One that passed, of which nothing is to be said. */
+struct junit_case junit_case_of(const char *group, const char *name);
+/* How it ended; `type` is for what has not passed. */
+void junit_end(struct junit_case *one, enum junit_outcome outcome, const char *type,
+               const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* "": no file is wanted. */
 bool junit_open(struct junit *junit, const char *path, struct error *error);

@@ -1,5 +1,5 @@
-/* See sale_gate.h. */
-#include "loadtest/shop/sale/sale_gate.h"
+/* See told.h. */
+#include "loadtest/shop/sale/told.h"
 
 #include <string.h>
 
@@ -35,22 +35,6 @@ void sale_measure(const struct target *target, const struct sale *sale, struct m
     measured_set_rates(out, sale->ledger.load.ended_us - sale->ledger.load.began_us);
 }
 
-static struct junit_case case_of(const struct target *target, const char *name, const char *text)
-{
-    struct junit_case one = {.outcome = JUNIT_PASSED};
-    snprintf(one.group, sizeof one.group, "%s", target->name);
-    snprintf(one.name, sizeof one.name, "%s", name);
-    snprintf(one.text, sizeof one.text, "%s", text);
-    return one;
-}
-
-static void end_as(struct junit_case *one, enum junit_outcome outcome, const char *type)
-{
-    one->outcome = outcome;
-    if (outcome != JUNIT_PASSED)
-        snprintf(one->type, sizeof one->type, "%s", type);
-}
-
 void sale_add_cases(struct junit *junit, const struct target *target, const struct sale *sale)
 {
     static const enum junit_outcome of_claims[] = {[CLAIM_KEPT] = JUNIT_PASSED,
@@ -64,12 +48,14 @@ void sale_add_cases(struct junit *junit, const struct target *target, const stru
         const struct claim_finding *finding = &judgement->claims[i];
         if (finding->result == CLAIM_NOT_ASKED)
             continue;
-        struct junit_case one = case_of(target, claim_name((enum finding_kind)i), finding->text);
-        end_as(&one, of_claims[finding->result], claim_result_name(finding->result));
+        struct junit_case one = junit_case_of(target->name, claim_name((enum finding_kind)i));
+        junit_end(&one, of_claims[finding->result], claim_result_name(finding->result), "%s",
+                  finding->text);
         junit_add(junit, &one);
     }
-    struct junit_case verdict = case_of(target, "verdict", judgement->why);
+    struct junit_case verdict = junit_case_of(target->name, "verdict");
     verdict.seconds = (double)(sale->ledger.load.ended_us - sale->ledger.load.began_us) / 1e6;
-    end_as(&verdict, of_verdicts[judgement->verdict], shop_verdict_name(judgement->verdict));
+    junit_end(&verdict, of_verdicts[judgement->verdict], shop_verdict_name(judgement->verdict),
+              "%s", judgement->why);
     junit_add(junit, &verdict);
 }

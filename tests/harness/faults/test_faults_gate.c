@@ -3,7 +3,7 @@
 #include "lib/t.h"
 
 #include "harness/faults/cell_runs.h"
-#include "loadtest/commands/faults/faults_gate.h"
+#include "loadtest/commands/faults/faults.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * case passes, fails or is left out. */
 #include "hand_shop.h"
 #include "lib/t.h"
-#include "loadtest/shop/sale/sale_gate.h"
+#include "loadtest/shop/sale/told.h"
 
 #include <string.h>
 
