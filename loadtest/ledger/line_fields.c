@@ -1,5 +1,5 @@
-/* See line_fields.h. */
-#include "loadtest/ledger/line_fields.h"
+/* See reading.h. */
+#include "loadtest/ledger/reading.h"
 
 #include <string.h>
 

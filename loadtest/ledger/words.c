@@ -12,26 +12,6 @@ static const char *const meanings[SHOP_MEANINGS] = {
     [SHOP_SOLD_OUT] = "sold_out", [SHOP_REFUSED] = "refused", [SHOP_SHED] = "shed",
 };
 
-const char *ledger_kind_name(enum ledger_kind kind)
-{
-    return kinds[kind];
-}
-
-const char *ledger_result_name(enum ledger_result result)
-{
-    return results[result];
-}
-
-const char *ledger_state_name(enum ledger_state state)
-{
-    return states[state];
-}
-
-const char *shop_meaning_name(enum shop_meaning meaning)
-{
-    return meanings[meaning];
-}
-
 static int find_word(const char *const *words, int count, const char *name)
 {
     for (int i = 0; i < count; i++) {
@@ -41,22 +21,17 @@ static int find_word(const char *const *words, int count, const char *name)
     return -1;
 }
 
-int ledger_kind_of(const char *name)
-{
-    return find_word(kinds, LEDGER_KINDS, name);
-}
-
-int ledger_result_of(const char *name)
-{
-    return find_word(results, LEDGER_RESULTS, name);
-}
-
-int ledger_state_of(const char *name)
-{
-    return find_word(states, LEDGER_STATES, name);
-}
-
-int shop_meaning_named(const char *name)
-{
-    return find_word(meanings, SHOP_MEANINGS, name);
-}
+/* A word's name, and the word of a name. */
+#define WORDS(name_of, named, type, list)                                                          \
+    const char *name_of(enum type word)                                                            \
+    {                                                                                              \
+        return list[word];                                                                         \
+    }                                                                                              \
+    int named(const char *name)                                                                    \
+    {                                                                                              \
+        return find_word(list, sizeof list / sizeof *list, name);                                  \
+    }
+WORDS(ledger_kind_name, ledger_kind_of, ledger_kind, kinds)
+WORDS(ledger_result_name, ledger_result_of, ledger_result, results)
+WORDS(ledger_state_name, ledger_state_of, ledger_state, states)
+WORDS(shop_meaning_name, shop_meaning_named, shop_meaning, meanings)
