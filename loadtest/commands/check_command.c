@@ -6,7 +6,7 @@
 
 #include "loadtest/base/process.h"
 #include "loadtest/judge/claims/check.h"
-#include "loadtest/judge/evidence/redis_look.h"
+#include "loadtest/judge/evidence/rows_read.h"
 #include "loadtest/ledger/ledger_read.h"
 
 /* Seconds, at the most, for a product that cannot be decided. */

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "loadtest/faults/forget.h"
 #include "loadtest/judge/claims/check.h"
-#include "loadtest/judge/evidence/redis_look.h"
+#include "loadtest/judge/evidence/rows_read.h"
 #include "loadtest/ledger/ledger_read.h"
 #include "loadtest/ledger/record/recorder.h"
 

@@ -73,23 +73,20 @@ redisReply *redis_link_ask(redisContext *redis, struct error *error, const char 
     return NULL;
 }
 
+/* Takes the reply. */
+static bool is_done(redisReply *reply)
+{
+    freeReplyObject(reply);
+    return reply != NULL;
+}
+
 static bool enter(redisContext *redis, const struct place *place, struct error *error)
 {
-    redisReply *reply = NULL;
-    bool good = true;
-    if (*place->password) {
-        reply = *place->user
-                    ? redis_link_ask(redis, error, "AUTH %s %s", place->user, place->password)
-                    : redis_link_ask(redis, error, "AUTH %s", place->password);
-        good = reply != NULL;
-        freeReplyObject(reply);
-    }
-    if (good && place->database) {
-        reply = redis_link_ask(redis, error, "SELECT %d", place->database);
-        good = reply != NULL;
-        freeReplyObject(reply);
-    }
-    return good;
+    const char *user = place->user, *password = place->password;
+    if (*password && !is_done(*user ? redis_link_ask(redis, error, "AUTH %s %s", user, password)
+                                    : redis_link_ask(redis, error, "AUTH %s", password)))
+        return false;
+    return !place->database || is_done(redis_link_ask(redis, error, "SELECT %d", place->database));
 }
 
 redisContext *redis_link_open(const char *url, struct error *error)

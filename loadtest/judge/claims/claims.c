@@ -2,7 +2,6 @@
 #include "loadtest/judge/claims/claims.h"
 
 #include "loadtest/judge/claims/checks.h"
-#include "loadtest/judge/claims/tested.h"
 #include "loadtest/judge/exact/exact.h"
 
 #include <stdio.h>

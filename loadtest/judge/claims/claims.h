@@ -5,7 +5,7 @@
 #ifndef SECKILL_LOADTEST_JUDGE_CLAIMS_CLAIMS_H
 #define SECKILL_LOADTEST_JUDGE_CLAIMS_CLAIMS_H
 
-#include "loadtest/judge/claims/tested.h"
+#include "loadtest/judge/evidence/view.h"
 
 /* Of NEED_OURS a shop has nothing: states, keys and times of rows, locks, the feed. */
 enum claim_need {

@@ -41,6 +41,15 @@ struct findings {
     bool no_memory; /* something is missing: nothing may be said of what was checked */
 };
 
+/* Of a shop's claims, each with its result. */
+enum claim_result { CLAIM_NOT_ASKED, CLAIM_KEPT, CLAIM_NOT_CHECKED, CLAIM_BROKEN };
+
+/* A claim's result and its words: the numbers, and for a broken one an example. */
+struct claim_finding {
+    enum claim_result result;
+    char text[FINDING_TEXT_SIZE];
+};
+
 /* Findings begin as (struct findings){0}. */
 void findings_fini(struct findings *findings);
 

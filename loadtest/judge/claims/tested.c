@@ -1,5 +1,5 @@
-/* See tested.h. */
-#include "loadtest/judge/claims/tested.h"
+/* See checks.h. */
+#include "loadtest/judge/claims/checks.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* See redis_look.h. */
-#include "loadtest/judge/evidence/redis_look.h"
+/* See rows_read.h. */
+#include "loadtest/judge/evidence/rows_read.h"
 
 #include "base/clock.h"
 #include "loadtest/judge/redis_link.h"

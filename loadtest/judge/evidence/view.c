@@ -308,13 +308,13 @@ static void list_orders(struct view *view)
 bool view_init(struct view *view, struct error *error)
 {
     size_t ops = view->ledger->ops_count + 1, orders = view->rows->orders_count + 1;
-    view->buys = calloc(ops, sizeof(void *));
-    view->times = calloc(ops, sizeof(void *));
-    view->list = calloc(ops, sizeof(void *));
-    view->sold = calloc(orders, sizeof(void *));
-    view->orders = calloc(orders, sizeof *view->orders);
-    view->by_user = calloc(orders, sizeof(void *));
-    view->by_id = calloc(orders, sizeof(void *));
+    view->buys = pool_take(&view->pool, ops * sizeof(void *));
+    view->times = pool_take(&view->pool, ops * sizeof(void *));
+    view->list = pool_take(&view->pool, ops * sizeof(void *));
+    view->sold = pool_take(&view->pool, orders * sizeof(void *));
+    view->orders = pool_take(&view->pool, orders * sizeof *view->orders);
+    view->by_user = pool_take(&view->pool, orders * sizeof(void *));
+    view->by_id = pool_take(&view->pool, orders * sizeof(void *));
     if (!view->buys || !view->times || !view->list || !view->sold || !view->orders ||
         !view->by_user || !view->by_id) {
         view_fini(view);
@@ -328,13 +328,7 @@ bool view_init(struct view *view, struct error *error)
 
 void view_fini(struct view *view)
 {
-    free(view->buys);
-    free(view->times);
-    free(view->list);
-    free(view->sold);
-    free(view->orders);
-    free(view->by_user);
-    free(view->by_id);
+    pool_fini(&view->pool);
     *view = (struct view){0};
 }
 

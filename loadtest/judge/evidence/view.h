@@ -8,6 +8,7 @@
 #ifndef SECKILL_LOADTEST_JUDGE_EVIDENCE_VIEW_H
 #define SECKILL_LOADTEST_JUDGE_EVIDENCE_VIEW_H
 
+#include "loadtest/base/pool.h"
 #include "loadtest/judge/claims/findings.h"
 #include "loadtest/judge/evidence/people.h"
 
@@ -48,13 +49,14 @@ struct view {
     struct findings *findings;
     struct exact_limits limits;
     const char *order_pointer;      /* borrowed; where a shop says an order's id; NULL: nowhere */
-    const struct ledger_op **buys;  /* owned: by claim, then by their beginning */
-    const struct row_order **sold;  /* owned: rows by claim */
-    struct view_order *orders;      /* owned: as rows->orders */
-    struct view_order **by_user;    /* owned: the same by product, then by user */
-    struct view_order **by_id;      /* owned: those that have one */
-    const struct ledger_op **times; /* owned: every operation by product, then by its beginning */
-    const struct ledger_op **list;  /* owned: room for every operation, for the check that runs */
+    struct pool pool;               /* owned, with all lists below */
+    const struct ledger_op **buys;  /* by claim, then by their beginning */
+    const struct row_order **sold;  /* rows by claim */
+    struct view_order *orders;      /* as rows->orders */
+    struct view_order **by_user;    /* the same by product, then by user */
+    struct view_order **by_id;      /* those that have one */
+    const struct ledger_op **times; /* every operation by product, then by its beginning */
+    const struct ledger_op **list;  /* room for every operation, for the check that runs */
     size_t buys_count, ids_count, times_count;
     size_t sold_out;             /* set by check_refusals: answers */
     size_t exact[EXACT_ANSWERS]; /* set by exact_check: products */
