@@ -10,7 +10,7 @@
 
 /* A4 to A8 and A14: answers against rows; of a shop by its buyers, and A11 too. */
 void check_answers(struct view *view);
-/* Its parts: each key's answers against its rows; cancels and restocks; a shop's buyers. */
+/* Its parts: each key's answers against its rows; cancels; a shop's buyers. */
 void check_keys(const struct view *view);
 void check_returns(const struct view *view);
 void check_buyers(const struct view *view);
@@ -18,7 +18,8 @@ void check_buyers(const struct view *view);
 /* H1 to H4: payments and the ends of holds. */
 void check_payments(struct view *view);
 
-/* A1, A3, A9: units against rows, and units that were sold before they were there. */
+/* A1, A3, A9, and A4, A5 of restocks: units against rows, and units that were sold before they were
+ * there. */
 void check_stock(struct view *view);
 
 /* A9, A11, A12: "sold out" while a unit was free, "limit reached" below the limit. Counts the

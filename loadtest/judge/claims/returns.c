@@ -1,18 +1,8 @@
-/*
- * Cancels against the rows of their orders, and restocks against theirs. A restock's answer names
- * no row, so restocks are summed up a product.
- */
+/* Cancels against the rows of their orders. */
 #include "loadtest/judge/claims/checks.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The restocks of a product: what is sure, and what may be. */
-struct refill {
-    int64_t product;
-    int64_t sure, perhaps, rows;
-};
 
 /* All cancels of one order. */
 static void check_cancel(const struct view *view, const struct ledger_op *const *ops, size_t count)
@@ -74,52 +64,8 @@ static void check_uncalled(const struct view *view)
     }
 }
 
-static void judge_refill(const struct view *view, const struct refill *refill)
-{
-    if (refill->rows < refill->sure)
-        findings_add(view->findings, FINDING_ABSENT, refill->product, refill->sure - refill->rows,
-                     "%" PRId64 " units were acknowledged as restocked, and %" PRId64 " are there",
-                     refill->sure, refill->rows);
-    else if (refill->rows > refill->sure + refill->perhaps)
-        findings_add(view->findings, FINDING_INVENTED, refill->product,
-                     refill->rows - refill->sure - refill->perhaps,
-                     "%" PRId64 " units were restocked, and %" PRId64 " asked for at the most",
-                     refill->rows, refill->sure + refill->perhaps);
-}
-
-static void check_restocks(const struct view *view)
-{
-    const struct ledger *ledger = view->ledger;
-    struct refill *refills = calloc(ledger->products_count + 1, sizeof *refills);
-    if (!refills) {
-        view->findings->no_memory = true;
-        return;
-    }
-    for (size_t i = 0; i < view->rows->restocks_count; i++) {
-        const struct ledger_product *product =
-            ledger_find_product(ledger, view->rows->restocks[i].product);
-        if (product)
-            refills[product - ledger->products].rows += view->rows->restocks[i].quantity;
-    }
-    for (size_t i = 0; i < ledger->ops_count; i++) {
-        const struct ledger_op *op = &ledger->ops[i];
-        const struct ledger_product *product = ledger_find_product(ledger, op->product);
-        if (op->kind != LEDGER_RESTOCK || op->result == LEDGER_FAIL || !product)
-            continue;
-        struct refill *refill = &refills[product - ledger->products];
-        refill->sure += op->result == LEDGER_OK ? op->quantity : 0;
-        refill->perhaps += op->result == LEDGER_INFO ? op->quantity : 0;
-    }
-    for (size_t i = 0; i < ledger->products_count; i++) {
-        refills[i].product = ledger->products[i].id;
-        judge_refill(view, &refills[i]);
-    }
-    free(refills);
-}
-
 void check_returns(const struct view *view)
 {
     check_cancels(view);
     check_uncalled(view);
-    check_restocks(view);
 }

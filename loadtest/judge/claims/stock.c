@@ -1,9 +1,9 @@
 /*
- * Units: the books of each product by its rows (A1, A3, A9), and, in the order of what clients were
- * told, whether more was surely sold at a moment than can have been there (A3 at every prefix):
- * units count as sold from the first answer that said so, as returned from the moment when somebody
- * asked for it or their hold may have ended, and as restocked from the moment when that was sent.
- * What waits to be paid is taken as what is sold is.
+ * Units: the books of each product by its rows (A1, A3, A9), its restocks by both (A4, A5), and, in
+ * the order of what clients were told, whether more was surely sold at a moment than can have been
+ * there (A3 at every prefix): units count as sold from the first answer that said so, as returned
+ * from the moment when somebody asked for it or their hold may have ended, and as restocked from
+ * the moment when that was sent. What waits to be paid is taken as what is sold is.
  */
 #include "loadtest/judge/claims/checks.h"
 
@@ -12,6 +12,7 @@
 
 struct books_of {
     int64_t restocked, sold, held;
+    int64_t refilled, perhaps; /* restocks by their answers: done; of an unknown end */
     size_t orders;
 };
 
@@ -194,8 +195,33 @@ static void check_limit(const struct view *view, const struct ledger_product *pr
     }
 }
 
+/* A restock's answer names no row, so they are summed up a product. */
+static void check_restocks(const struct view *view, int64_t product, const struct books_of *books)
+{
+    int64_t most = books->refilled + books->perhaps;
+    if (books->restocked < books->refilled)
+        findings_add(view->findings, FINDING_ABSENT, product, books->refilled - books->restocked,
+                     "%" PRId64 " units were acknowledged as restocked, and %" PRId64 " are there",
+                     books->refilled, books->restocked);
+    else if (books->restocked > most)
+        findings_add(view->findings, FINDING_INVENTED, product, books->restocked - most,
+                     "%" PRId64 " units were restocked, and %" PRId64 " asked for at the most",
+                     books->restocked, most);
+}
+
+static void add_op(const struct view *view, struct books_of *books, const struct ledger_op *op)
+{
+    const struct ledger_product *product = ledger_find_product(view->ledger, op->product);
+    if (op->kind != LEDGER_RESTOCK || op->result == LEDGER_FAIL || !product)
+        return;
+    struct books_of *of = &books[product - view->ledger->products];
+    *(op->result == LEDGER_OK ? &of->refilled : &of->perhaps) += op->quantity;
+}
+
 static void add_up(const struct view *view, struct books_of *books)
 {
+    for (size_t i = 0; i < view->ledger->ops_count; i++)
+        add_op(view, books, &view->ledger->ops[i]);
     for (size_t i = 0; i < view->rows->restocks_count; i++) {
         const struct row_restock *restock = &view->rows->restocks[i];
         const struct ledger_product *product = ledger_find_product(view->ledger, restock->product);
@@ -222,6 +248,7 @@ void check_stock(struct view *view)
     if (books && changes) {
         add_up(view, books);
         for (size_t i = 0; i < ledger->products_count; i++) {
+            check_restocks(view, ledger->products[i].id, &books[i]);
             check_oversold(view, &ledger->products[i], &books[i], changes);
             check_books(view, &ledger->products[i], &books[i]);
             check_below_nothing(view, &ledger->products[i], &books[i]);
