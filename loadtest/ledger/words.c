@@ -25,11 +25,11 @@ static int find_word(const char *const *words, int count, const char *name)
 #define WORDS(name_of, named, type, list)                                                          \
     const char *name_of(enum type word)                                                            \
     {                                                                                              \
-        return list[word];                                                                         \
+        return (list)[word];                                                                       \
     }                                                                                              \
     int named(const char *name)                                                                    \
     {                                                                                              \
-        return find_word(list, sizeof list / sizeof *list, name);                                  \
+        return find_word(list, sizeof(list) / sizeof *(list), name);                               \
     }
 WORDS(ledger_kind_name, ledger_kind_of, ledger_kind, kinds)
 WORDS(ledger_result_name, ledger_result_of, ledger_result, results)
