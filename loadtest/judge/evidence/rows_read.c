@@ -181,14 +181,16 @@ static bool is_of_sale(const struct row_product *row, const struct ledger *ledge
  * the ledger's sale counts. */
 static bool join(struct rows *out, const struct ledger *ledger, struct error *error)
 {
+    struct row_product *products = out->products;
     size_t kept = 0;
-    if (out->products_count > 1)
-        qsort(out->products, out->products_count, sizeof *out->products, rows_compare);
+    if (!products) /* no cell has any */
+        return true;
+    qsort(products, out->products_count, sizeof *products, rows_compare);
     for (size_t i = 0; i < out->products_count; i++) {
-        struct row_product *next = &out->products[i];
-        struct row_product *last = kept > 0 ? &out->products[kept - 1] : NULL;
+        struct row_product *next = &products[i];
+        struct row_product *last = kept > 0 ? &products[kept - 1] : NULL;
         if (!last || last->id != next->id) {
-            out->products[kept++] = *next;
+            products[kept++] = *next;
             continue;
         }
         bool better = is_of_sale(next, ledger) && !is_of_sale(last, ledger);
