@@ -77,6 +77,6 @@ trap stop_tests INT TERM HUP
 # cores: those on one stack take turns at its servers, and wait three times as long as they compute, for leases to end
 # above all. What counts for several has to be the first (tests/scripts): ctest starts such a one later only when as many
 # others end at the same moment, so at the end.
-setsid "${fixed_addresses[@]}" ctest --test-dir "$all" --output-on-failure --parallel "$(($(nproc) * 4))" "$@" &
+setsid "${fixed_addresses[@]}" ctest --test-dir "$all" --output-on-failure --parallel "$(($(nproc) * 3))" "$@" &
 child=$!
 wait_child
