@@ -42,10 +42,11 @@ void *array_add(void *items, size_t *count, size_t item_bytes)
     char *list;
     memcpy(&list, items, sizeof list);
     if ((*count & (*count - 1)) == 0) {
-        list = reallocarray(list, *count ? 2 * *count : 1, item_bytes);
-        if (!list)
+        char *grown = reallocarray(list, *count ? 2 * *count : 1, item_bytes);
+        if (!grown)
             return NULL;
-        memcpy(items, &list, sizeof list);
+        memcpy(items, &grown, sizeof grown);
+        list = grown;
     }
     return memset(list + (*count)++ * item_bytes, 0, item_bytes);
 }
