@@ -58,7 +58,7 @@ void scenes_add(struct scene *scenes, size_t count);
 #define SCENES(scenes)                                                                             \
     __attribute__((constructor)) static void add_scenes(void)                                      \
     {                                                                                              \
-        scenes_add(scenes, sizeof scenes / sizeof *scenes);                                        \
+        scenes_add((scenes), sizeof(scenes) / sizeof *(scenes));                                   \
     }
 
 /* The same within a test. */
