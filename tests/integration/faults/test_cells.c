@@ -19,7 +19,6 @@
 #include <sys/stat.h>
 
 enum {
-    CELLS = 2,
     STOCK = 100,
     HEAD_BYTES = 7000, /* with a key of 255 and what HAProxy adds, 8 KiB are not passed */
     BODY_BYTES = 16 * 1024,
@@ -40,7 +39,7 @@ static struct haproxy *proxy;
 /* `more`: lines of products.map. */
 static void start_proxy(const char *more)
 {
-    proxy = cells_proxy(HAPROXY_FOLDER, servers, CELLS, more);
+    proxy = cells_proxy(HAPROXY_FOLDER, servers, more);
 }
 
 static struct server *start_server(int cell, int of)
