@@ -65,24 +65,11 @@ load() { # STRATEGY CELL PRODUCTS FIRST CONNECTIONS NAME: to loads
   loads+=($!)
 }
 
-# Half of the products, in cell 2, and in cell 1 the others, which are lost or not.
-measure_beside() { # STRATEGY living|lost: to rate and p99
-  local loads=()
-  load "$1" 1 $((products / 2)) 1000001 $connections other
-  load "$1" 2 $((products / 2)) $((1000001 + products / 2)) $connections "$2"
-  [ "$2" = living ] || { sleep 4 && "$stack" --dir "$root/.stack/bench-cells/1" signal postgres KILL 8>&-; }
-  wait "${loads[0]}" || [ "$2" = lost ] || die "$1: $(tail -qn 3 "$out/$1-other-1.said")"
-  loads=("${loads[1]}")
-  end_loads "$1" "$2"
-  p99=$(awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) if ($i == "latency_us_p99") at = i; next } $5 == "speed" { print $at }' \
-    "$out/$1-$2-2.csv")
-  [ "$2" = living ] || { "$stack" --dir "$root/.stack/bench-cells/1" start postgres 8>&- && confine 1; }
-}
-
 end_loads() { # STRATEGY NAME: to rate, of those of that name together
   local pid
   for pid in "${loads[@]}"; do wait "$pid" || die "$1: $(tail -qn 3 "$out/$1-"*.said)"; done
-  add_committed "$out/$1-$2-"?.csv
+  add_up committed_per_s "$out/$1-$2-"?.csv
+  rate=$sum
 }
 
 measure() { # STRATEGY CELLS: to rate
@@ -99,6 +86,20 @@ measure_cold() { # STRATEGY alone|beside: the one, in cell 1; to rate
   [ "$2" = alone ] || load "$1" 1 1 1000001 $connections hot
   load "$1" 2 $((products - 1)) 1000002 $connections cold
   end_loads "$1" cold
+}
+
+# Half of the products, in cell 2, and in cell 1 the others, which are lost or not.
+measure_beside() { # STRATEGY living|lost: to rate and p99
+  local loads=()
+  load "$1" 1 $((products / 2)) 1000001 $connections other
+  load "$1" 2 $((products / 2)) $((1000001 + products / 2)) $connections "$2"
+  [ "$2" = living ] || { sleep 4 && "$stack" --dir "$root/.stack/bench-cells/1" signal postgres KILL 8>&-; }
+  wait "${loads[0]}" || [ "$2" = lost ] || die "$1: $(tail -qn 3 "$out/$1-other-1.said")"
+  loads=("${loads[1]}")
+  end_loads "$1" "$2"
+  add_up latency_us_p99 "$out/$1-$2-2.csv"
+  p99=$sum
+  [ "$2" = living ] || { "$stack" --dir "$root/.stack/bench-cells/1" start postgres 8>&- && confine 1; }
 }
 
 [ "$(id -u)" = 0 ] || die "quotas need root"

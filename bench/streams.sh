@@ -37,7 +37,8 @@ measure() { # STREAMS: to rate; the server takes the stock over from the one bef
     --format csv --out "$folder" >"$folder.csv" 2>"$folder.said" || die "$1 streams: $(tail -n 3 "$folder.said")"
   { kill "$server" && wait "$server"; } || true
   server=''
-  add_committed "$folder.csv"
+  add_up committed_per_s "$folder.csv"
+  rate=$sum
 }
 
 [ "$(id -u)" = 0 ] || die "quotas need root"

@@ -174,6 +174,8 @@ wait_answer() { # SERVER SECONDS COMMAND...
 
 # --- the servers: has_NAME, up_NAME, env_NAME ---
 
+# shellcheck source-path=SCRIPTDIR source=stack.d/ports.sh
+. "$root/scripts/stack.d/ports.sh"
 # shellcheck source-path=SCRIPTDIR source=stack.d/postgres.sh
 . "$root/scripts/stack.d/postgres.sh"
 # shellcheck source-path=SCRIPTDIR source=stack.d/redis.sh

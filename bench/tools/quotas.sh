@@ -20,9 +20,9 @@ make_group() { # NAME MICROSECONDS [OF_MICROSECONDS]: to group
 remove_groups() { [ ${#groups[@]} = 0 ] || rmdir "${groups[@]}" || true; }
 
 # shellcheck disable=SC2034  # the scripts'
-add_committed() { # CSV...: to rate, what `run` measured together
-  rate=$(awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) if ($i == "committed_per_s") at = i; next }
-    at && $5 == "speed" { sum += $at } END { printf "%.0f", sum }' "$@")
+add_up() { # COLUMN CSV...: to sum, what `run` measured together
+  sum=$(awk -F, -v column="$1" 'FNR == 1 { for (i = 1; i <= NF; i++) if ($i == column) at = i; next }
+    at && $5 == "speed" { sum += $at } END { printf "%.0f", sum }' "${@:2}")
 }
 
 sort_rates() { # LINES: to median and range

@@ -14,8 +14,6 @@ databases=()
 
 cell_stack() { if [ "$1" = 1 ]; then echo "$stack_dir"; else echo "$root/.stack/failover-cells/$1"; fi; } # CELL
 
-as_owner() { psql -X -q -tA "${1/user=seckill/user=postgres} target_session_attrs=read-write" "${@:2}"; } # DATABASE WORDS
-
 start_cells() {
   local cell
   for ((cell = 1; cell <= cells; cell++)); do
@@ -40,7 +38,7 @@ end_cells() {
 start_balancer() { # NAME CELL: to url
   local product folder=$out/$1 port
   mkdir -p "$folder"
-  until port=$((20000 + RANDOM % 12000)) && ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
+  port=$(free_port)
   {
     printf '1000000 %02x\n' "$2"
     for product in {3..5} $(seq 1000001 $((1000000 + each * 2 * ${#strategies[@]}))); do
@@ -61,10 +59,20 @@ audit() { # EXIT_STATUS SAYS
   { [ $code = "$1" ] && grep -q "$2" "$out/audit"; } || fail "the audit ends with $code: $(tail -n 3 "$out/audit")"
 }
 
+buy_elsewhere() { # CELL: in each of the others, which has to notice nothing
+  local other told
+  for other in $(seq $cells | grep -vx "$1"); do
+    for _ in {1..10}; do
+      told=$(buy "$crowd_server" $((other + 2)) '')
+      [ "$told" = 201 ] || fail "cell $other answers $told while cell $1 has no primary: $(cat "$out/answer")"
+    done
+  done
+}
+
 break_cell() { # FAULT NUMBER
   local cell=$((RANDOM % cells + 1)) begun_us end at old=postgres new=standby told how=killed key="$1-$2-$RANDOM"
   at=$(cell_stack $cell)
-  [ "$(as_owner "${databases[cell - 1]}" -c 'SHOW port')" = 5432 ] || old=standby new=postgres
+  [ "$(as_postgres "${databases[cell - 1]}" -c 'SHOW port')" = 5432 ] || old=standby new=postgres
   begun_us=$(now_us)
   if (($2 % 2)); then
     "$stack" --dir "$at" signal $new STOP 8>&-
@@ -77,6 +85,7 @@ break_cell() { # FAULT NUMBER
   fi
   told=$(buy "$crowd_server" $((cell + 2)) "$key")
   [[ $told == 50[34] ]] || fail "a cell without a primary answers $told: $(cat "$out/answer")"
+  buy_elsewhere $cell
   "$stack" --dir "$at" failover 8>&-
   echo "$begun_us $1 $((($(now_us) - begun_us) / 1000 + sold_ms)) $cell/$cells" >>"$out/events"
   echo "$begun_us others $others_ms !$cell/$cells" >>"$out/events"
@@ -86,7 +95,7 @@ break_cell() { # FAULT NUMBER
     [ $SECONDS -lt $end ] || die "cell $cell does not sell again: $told $(cat "$out/answer")"
     sleep 0.1
   done
-  [ "$(as_owner "${databases[cell - 1]}" -c "SELECT count(*) FROM seckill.orders WHERE idempotency_key = '$key' AND status = 1")" = 1 ] ||
+  [ "$(as_postgres "${databases[cell - 1]}" -c "SELECT count(*) FROM seckill.orders WHERE idempotency_key = '$key' AND status = 1")" = 1 ] ||
     fail "$key has not one order"
   rest_until $((begun_us + sold_ms * 1000 + 4000000))
 }
@@ -134,7 +143,7 @@ run_cell_faults() {
   [ -z "$untimed" ] || failures=$i
   say "and the control: no commit waits for the standbys"
   for i in "${databases[@]}"; do
-    as_owner "$i" -o /dev/null -c "ALTER SYSTEM SET synchronous_standby_names = ''" -c 'SELECT pg_reload_conf()'
+    as_postgres "$i" -o /dev/null -c "ALTER SYSTEM SET synchronous_standby_names = ''" -c 'SELECT pg_reload_conf()'
   done
   for number in 1 3 5; do
     run cell "$number"

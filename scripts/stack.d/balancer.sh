@@ -2,6 +2,8 @@
 # (ops/haproxy/cells.cfg), with these addresses, and a cell's databases. behind[CELL] has the cell's servers, by their URLs.
 # shellcheck shell=bash disable=SC2034,SC2154  # theirs
 
+source "$root/scripts/stack.d/ports.sh"
+
 behind=() proxies=()
 
 # The project's own configuration without what is Docker's, its servers, and a line for every order.
@@ -57,6 +59,8 @@ stop_proxies() {
 # Behind a proxy nobody is on the machine itself: admin calls need a token.
 make_token() { export SECKILL_ADMIN_TOKEN; SECKILL_ADMIN_TOKEN=$(od -An -N 16 -tx1 /dev/urandom | tr -d ' \n'); }
 
+as_postgres() { psql -X -q -tA "${1/user=seckill/user=postgres} target_session_attrs=read-write" "${@:2}"; } # DATABASE WORDS
+
 # A cell's stack, whose PostgreSQL has a standby that commits wait for; into the environment. The standby is a copy of what
 # has its name already, and so is every one after it.
 start_cell_stack() { # DIR [NAMES]
@@ -64,8 +68,8 @@ start_cell_stack() { # DIR [NAMES]
   "$stack" --dir "$1" up 8>&-
   settings=$("$stack" --dir "$1" env)
   eval "$settings"
-  psql -X -q -o /dev/null "${SECKILL_DATABASE/user=seckill/user=postgres} target_session_attrs=read-write" \
-    -c "ALTER SYSTEM SET synchronous_standby_names = 'standby'" -c 'SELECT pg_reload_conf()'
+  as_postgres "$SECKILL_DATABASE" -o /dev/null -c "ALTER SYSTEM SET synchronous_standby_names = 'standby'" \
+    -c 'SELECT pg_reload_conf()'
   "$stack" --dir "$1" up --with "standby${2:+,$2}" 8>&-
   settings=$("$stack" --dir "$1" env)
   eval "$settings"

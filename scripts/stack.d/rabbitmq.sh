@@ -7,14 +7,6 @@ readonly rabbitmq=/usr/lib/rabbitmq/bin/rabbitmq-server
 
 has_rabbitmq() { [ -x $rabbitmq ]; }
 
-is_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-
-free_port() { # below the range from which the kernel gives ports to clients
-  local port
-  while port=$((20000 + RANDOM % 12000)); is_taken $port; do :; done
-  echo $port
-}
-
 amqp_answers() ( # PORT: greets it and gets a frame
   exec 3<>"/dev/tcp/127.0.0.1/$1"
   printf 'AMQP\0\0\11\1' >&3

@@ -122,7 +122,7 @@ static const struct option_row rows[] = {
            "of each kind of violation, print so many cases with their operations"),
     NUMBER("exact", CHECK, COUNT, OF(check, exact), "200", 0, 512, "N",
            "products with at most N operations are searched exactly; 0: none"),
-    /* run, audit, check and record */
+    /* run, audit, check, record and faults */
     OPTION_ROW("database", FAULTS, OPTION_SECRETS, SHARED(databases), "", 0, 0, true, "CONNINFO",
                "PostgreSQL, as libpq takes it (the PG* variables)"),
     OPTION_ROW("database", RUN | AUDIT | CHECK | RECORD, OPTION_SECRETS, SHARED(databases), "", 0,
