@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # test_demo.sh SERVER LOADTEST: the last half minute of scripts/demo.sh, in a folder of its own, with programs that are
 # built already: redis-token is said to have oversold while its holder stood still, by a number, and redis-fenced not to.
-# And the lines of the README that take arguments, as they are typed, but shorter. What --articles does is
-# harness.articles_whole's.
+# And the lines of the README that take arguments, as they are typed, but shorter, and judged by rows alone: other tests
+# keep the generator of the opening bell late. What --articles does is harness.articles_whole's.
 set -euo pipefail
 
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -32,7 +32,7 @@ while read -r line; do
   case $line in
     *--articles) continue ;;
     *--oasis) line="$line --tickets 20000" says='20,000 tickets' ;;
-    *bell*) line="$line --duration 2s" says='^batch  *1 .*  kept$' ;;
+    *bell*) line="$line --duration 2s --max-lag-ms 60000" says='^batch  *1 .*  kept$' ;;
     *) says='^redis-queue  *3 .*  kept$' ;;
   esac
   (cd "$work" && eval "$line") >"$work/out" 2>&1 || fail "$line: exit status $?"
