@@ -30,11 +30,6 @@ int64_t clock_wall_us(void)
     return now_us(CLOCK_REALTIME);
 }
 
-bool clock_was_enough(int64_t begun_us, int64_t until_us, int64_t least_us)
-{
-    return clock_mono_us() < until_us || until_us - begun_us >= least_us;
-}
-
 int clock_poll_ms(int64_t deadline_us)
 {
     int64_t now = clock_mono_us();

@@ -29,10 +29,6 @@ static inline int64_t clock_earlier(int64_t a_us, int64_t b_us)
     return a_us < b_us ? a_us : b_us;
 }
 
-/* Whether a call from `begun_us` that has just failed proves anything of whom it called: it ended
- * before its deadline, or that was no less than `least_us` away. */
-bool clock_was_enough(int64_t begun_us, int64_t until_us, int64_t least_us);
-
 /* Milliseconds from now to `deadline_us`, rounded up, for poll(2): 0 when it has passed. */
 int clock_poll_ms(int64_t deadline_us);
 

@@ -16,6 +16,7 @@
  * one had come through; when that fails too it is taken back if it can be, and the lease ends it.
  */
 #include "backend/backend.h"
+#include "base/breaker.h"
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/resolver.h"
@@ -30,7 +31,6 @@ enum {
     HOST_MAX = 255,
     TIMEOUT_MS = 500,
     CLOCK_BEHIND_S = 2,
-    CLOSED_AFTER_FAILURE_US = 250000,
     LONG_PAST = 30 * 24 * 60 * 60 + 1 /* the first expiry that is a date: in January 1970 */
 };
 
@@ -39,7 +39,7 @@ struct memcache {
     in_port_t port;            /* 0: a unix socket */
     struct resolver *resolver; /* owned */
     atomic_bool down;
-    _Atomic int64_t closed_until_us;
+    struct breaker breaker;
 };
 
 struct memcache_session {
@@ -250,12 +250,14 @@ static enum lock_release memcache_release(struct lock_client *client, struct lea
     return own && result == MEMCACHED_SUCCESS ? LOCK_RELEASED : LOCK_NOT_OWNER;
 }
 
-static enum lock_result memcache_fail(struct lock_client *client, struct lease *lease)
+/* TIMEOUT_MS is time enough for each. */
+static enum lock_result memcache_fail(struct lock_client *client, struct lease *lease,
+                                      int64_t asked_us)
 {
     struct memcache *memcache = session_of(client)->memcache;
 
-    atomic_store(&memcache->down, true);
-    atomic_store(&memcache->closed_until_us, clock_mono_us() + CLOSED_AFTER_FAILURE_US);
+    if (breaker_trip(&memcache->breaker, asked_us, INT64_MAX, 0))
+        atomic_store(&memcache->down, true);
     memcache_release(client, lease, 0);
     return LOCK_UNKNOWN;
 }
@@ -269,7 +271,7 @@ static enum lock_result memcache_attempt(struct lock_client *client, struct leas
     uint64_t number;
     bool own;
 
-    if (!worked && asked_us < atomic_load(&session->memcache->closed_until_us)) {
+    if (!worked && breaker_is_open(&session->memcache->breaker)) {
         error_set(&session->error, ERROR_UNAVAILABLE, "memcached was out of reach a moment ago");
         return LOCK_UNKNOWN;
     }
@@ -281,7 +283,9 @@ static enum lock_result memcache_attempt(struct lock_client *client, struct leas
     if (again && !own && is_answer(result))
         result = read_owner(session, lease, &own, &number);
     if (!is_answer(result))
-        return memcache_fail(client, lease);
+        return memcache_fail(client, lease, asked_us);
+    if (!worked)
+        breaker_close(&session->memcache->breaker);
     atomic_store(&session->memcache->down, false);
     return own ? LOCK_OWNED : LOCK_BUSY;
 }

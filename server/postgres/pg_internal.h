@@ -2,6 +2,7 @@
 #ifndef SECKILL_POSTGRES_PG_INTERNAL_H
 #define SECKILL_POSTGRES_PG_INTERNAL_H
 
+#include "base/breaker.h"
 #include "postgres/connect/cancels.h"
 #include "postgres/connect/hosts.h"
 #include "postgres/pg.h"
@@ -48,8 +49,8 @@ struct store {
     bool snapshots_hidden;         /* the background's: that was logged */
     int64_t sizes;           /* the background's: of the tables, as SQL_SCHEMA_STATE has them */
     _Atomic unsigned doubts; /* store_doubt's */
-    _Atomic unsigned plans_number;   /* how often that has risen */
-    _Atomic int64_t closed_until_us; /* after a failed connect no session tries before */
+    _Atomic unsigned plans_number; /* how often that has risen */
+    struct breaker breaker;
     atomic_bool limited;             /* a session was refused, and none was opened since */
     _Atomic int64_t told_us;         /* when that was logged */
     _Atomic int64_t full_until_us;   /* sessions that stand back do not ask before */

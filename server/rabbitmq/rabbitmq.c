@@ -19,9 +19,7 @@
 #include <string.h>
 
 enum {
-    CLOSED_AFTER_FAILURE_US = 250000,
-    PROOF_US =
-        1000000, /* a connect that had less time, and failed for want of it, proves nothing */
+    PROOF_US = 1000000,
     HEARTBEAT_S = 10,
     CALL_TIMEOUT_US = 5000000, /* one question to the broker and its answer */
     FRAME_BYTES = 131072,
@@ -267,17 +265,16 @@ bool rabbit_connect(struct rabbit *rabbit, int64_t until_us)
 
     if (lives(rabbit))
         return true;
-    if (clock_mono_us() < atomic_load(&broker->closed_until_us))
+    if (breaker_is_open(&broker->breaker))
         return rabbit->error.text[0] == '\0' /* else it says more already */
                    ? error_set(&rabbit->error, ERROR_UNAVAILABLE, "RabbitMQ is out of reach")
                    : false;
     int64_t begun_us = clock_mono_us();
     bool open = open_some_node(rabbit, until_us);
-    if (!open && !clock_was_enough(begun_us, until_us, PROOF_US))
-        return false;
-    broker_note_connect(broker, open ? NULL : &rabbit->error);
-    atomic_store(&broker->closed_until_us,
-                 open ? 0 : clock_mono_us() + (int64_t)CLOSED_AFTER_FAILURE_US);
+    if (open)
+        breaker_close(&broker->breaker);
+    if (open || breaker_trip(&broker->breaker, begun_us, until_us, PROOF_US))
+        broker_note_connect(broker, open ? NULL : &rabbit->error);
     return open;
 }
 

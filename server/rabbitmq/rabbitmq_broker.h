@@ -9,6 +9,7 @@
 #define SECKILL_RABBITMQ_RABBITMQ_BROKER_H
 
 #include "backend/backend.h"
+#include "base/breaker.h"
 #include "base/resolver.h"
 
 /* librabbitmq 0.12 moved its headers into a folder and warns about the old place. */
@@ -35,7 +36,7 @@ struct broker {
     atomic_int reached;        /* which node the last connect was to: it is tried first */
     struct resolver *resolver; /* owned */
     atomic_bool up;
-    _Atomic int64_t closed_until_us; /* after a failed connect nobody tries before this */
+    struct breaker breaker;
     struct {
         pthread_mutex_t mutex;
         struct error absence; /* why the last connect failed; ERROR_NONE: it did not */

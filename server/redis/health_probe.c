@@ -47,7 +47,7 @@ void redis_probe_needs(struct redis *redis, const struct redis_needs *needs, int
         if (status == REDIS_OK && *refused) {
             redis_server_note_refusal(server, refused);
         } else if (status == REDIS_OK) {
-            atomic_store_explicit(&server->closed_until_us, 0, memory_order_relaxed);
+            breaker_close(&server->breaker);
             redis_server_note_served(server);
             redis_probe_replicas(redis, needs->kept, until_us);
         } else if (server->of && is_moving(reason)) {

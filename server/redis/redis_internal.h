@@ -2,6 +2,7 @@
 #ifndef SECKILL_REDIS_REDIS_INTERNAL_H
 #define SECKILL_REDIS_REDIS_INTERNAL_H
 
+#include "base/breaker.h"
 #include "base/resolver.h"
 #include "redis/redis.h"
 #include "redis/redis_url.h"
@@ -45,7 +46,7 @@ struct redis_server {
     const struct redis_server *of;       /* borrowed; the cluster, where this is one of its nodes */
     struct redis_cluster *cluster;       /* owned; NULL: where it is one, it cannot be used */
     const struct redis_routing *routing; /* of the cluster */
-    _Atomic int64_t closed_until_us;
+    struct breaker breaker;
     _Atomic int64_t stale_us; /* sessions opened until then are opened anew */
     atomic_int version;
     atomic_uint flaws;

@@ -5,14 +5,13 @@
 #include "redis/redis_internal.h"
 
 #include "base/clock.h"
-#include "base/random/random.h"
 #include "metrics/cost.h"
 
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { CLOSED_AFTER_FAILURE_US = 250000, PROOF_US = 100000 };
+enum { PROOF_US = 100000 }; /* Redlock gives a node 200 ms */
 
 static bool open_context(struct redis *redis, int64_t until_us)
 {
@@ -78,12 +77,6 @@ static bool idle_session_lives(struct redis *redis)
            redis->context->reader->len == 0;
 }
 
-/* A caller who had little time left learns nothing of Redis. Redlock gives a node 200 ms. */
-static bool is_proof(const struct redis *redis, int64_t until_us)
-{
-    return clock_was_enough(redis->opened_us, until_us, PROOF_US);
-}
-
 bool redis_open(struct redis *redis, int64_t until_us)
 {
     struct cost before = cost_of_thread[COST_REDIS];
@@ -95,12 +88,14 @@ bool redis_open(struct redis *redis, int64_t until_us)
     cost_of_thread[COST_REDIS] = before;
     if (status == REDIS_OK) {
         redis->since_us = clock_mono_us();
+        breaker_close(&redis->server->breaker);
         redis_server_note_reached(redis->server);
         return true;
     }
+    bool counts = breaker_trip(&redis->server->breaker, redis->opened_us, until_us, PROOF_US);
     if (status == REDIS_REFUSED)
         redis_server_note_refusal(redis->server, redis_reason(redis));
-    else if (is_proof(redis, until_us))
+    else if (counts)
         redis_server_note_unreached(redis->server, redis_reason(redis));
     redis_close(redis);
     return false;
@@ -121,16 +116,9 @@ bool redis_connect(struct redis *redis, int64_t until_us)
     if (redis->context && !redis_is_stale(redis) && idle_session_lives(redis))
         return true;
     redis_close(redis);
-    if (clock_mono_us() < atomic_load_explicit(&server->closed_until_us, memory_order_relaxed)) {
+    if (breaker_is_open(&server->breaker)) {
         redis_server_why(server, why);
         return error_set(&redis->error, ERROR_UNAVAILABLE, "Redis, a moment ago: %s", why);
     }
-    if (redis_open(redis, until_us))
-        return true;
-    if (is_proof(redis, until_us))
-        atomic_store_explicit(&server->closed_until_us,
-                              clock_mono_us() + CLOSED_AFTER_FAILURE_US +
-                                  (int64_t)random_below(CLOSED_AFTER_FAILURE_US / 4),
-                              memory_order_relaxed);
-    return false;
+    return redis_open(redis, until_us);
 }

@@ -16,15 +16,12 @@
  * - PostgreSQL, the database or the role allows no more sessions: that is no failure of PostgreSQL,
  *   the open sessions go on. A worker that can do without one stands back; one that cannot sets
  *   store_wants_room, and another one makes room.
- * - The connect fails: nobody tries for a quarter of a second, so that a dead backend costs nobody
- *   more than that. A caller that had little time left proves nothing, and closes the store for
- *   nobody.
+ * - The connect fails: nobody tries for a moment (base/breaker.h).
  */
 #include "postgres/pg_internal.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/random/random.h"
 #include "metrics/cost.h"
 
 #include <ctype.h>
@@ -40,7 +37,6 @@
 #define INVALID_PARAMETER "22023"
 
 enum {
-    CLOSED_AFTER_FAILURE_US = 250000,
     PROOF_US = 1000000,
     FULL_US = 1000000,
     TELL_AGAIN_US = 60000000,
@@ -241,16 +237,6 @@ bool pg_open_at(struct pg *pg, const struct host_address *address, int64_t until
     return false;
 }
 
-/* The jitter keeps the sessions of many instances from connecting at the same moment. */
-static void close_store(struct store *store)
-{
-    atomic_store_explicit(&store->up, false, memory_order_relaxed);
-    atomic_store_explicit(&store->closed_until_us,
-                          clock_mono_us() + CLOSED_AFTER_FAILURE_US +
-                              (int64_t)random_below(CLOSED_AFTER_FAILURE_US / 4),
-                          memory_order_relaxed);
-}
-
 /* Logged once, and again when it has been over in between. */
 static void note_limit(struct pg *pg)
 {
@@ -273,6 +259,7 @@ static void note_opened(struct pg *pg)
     atomic_store_explicit(&pg->store->limited, false, memory_order_relaxed);
     atomic_store_explicit(&pg->store->login_refused, false, memory_order_relaxed);
     atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
+    breaker_close(&pg->store->breaker);
 }
 
 bool pg_open(struct pg *pg, int64_t until_us)
@@ -286,7 +273,7 @@ bool pg_open(struct pg *pg, int64_t until_us)
         pg_set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL allows no more sessions");
         return false;
     }
-    if (begun_us < atomic_load_explicit(&pg->store->closed_until_us, memory_order_relaxed)) {
+    if (breaker_is_open(&pg->store->breaker)) {
         pg_set_error(pg, ERROR_UNAVAILABLE, "PostgreSQL was out of reach a moment ago");
         return false;
     }
@@ -300,8 +287,8 @@ bool pg_open(struct pg *pg, int64_t until_us)
         note_limit(pg);
     else if (pg->unsuited)
         atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
-    else if (clock_was_enough(begun_us, until_us, PROOF_US))
-        close_store(pg->store);
+    else if (breaker_trip(&pg->store->breaker, begun_us, until_us, PROOF_US))
+        atomic_store_explicit(&pg->store->up, false, memory_order_relaxed);
     error_prefix(&pg->error, "connecting to PostgreSQL");
     pg_close(pg);
     return false;

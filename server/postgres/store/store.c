@@ -351,7 +351,7 @@ static bool prepare(struct store *store, struct pg *pg, int64_t until_us, int64_
     take_durability(store, &durability);
     /* Another session may have failed to connect while this one lived on; PostgreSQL is up, so
      * everybody may try at once. */
-    atomic_store_explicit(&store->closed_until_us, 0, memory_order_relaxed);
+    breaker_close(&store->breaker);
     atomic_store_explicit(&store->up, true, memory_order_relaxed);
     atomic_store_explicit(&store->ready, true, memory_order_release);
     if (*trouble) {

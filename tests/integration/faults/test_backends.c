@@ -9,10 +9,12 @@
 #include "lib/stack.h"
 
 #include "base/clock.h"
-#include "postgres/pg.h"
+#include "postgres/pg_internal.h"
 #include "redis/redis.h"
 #include "strategies/strategies.h"
 
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +122,17 @@ static int listen_silently(const char *path)
     return listener;
 }
 
+/* The stack's, in the place of that. */
+static void put_postgres(const char *path)
+{
+    char *sockets = stack_socket_folder();
+    const char *real = t_text("%s/.s.PGSQL.5432", sockets);
+
+    unlink(path);
+    assert_int_equal(symlink(real, path), 0);
+    free(sockets);
+}
+
 /* A connect that fails because it had little time keeps nobody else from trying. */
 TEST_WITH(hurried_connect_closes_nothing, NULL, NULL)
 {
@@ -128,7 +141,6 @@ TEST_WITH(hurried_connect_closes_nothing, NULL, NULL)
     char folder[32];
     char paths[2][64];
     char url[80];
-    char real[512];
 
     make_folder(folder);
     snprintf(paths[0], sizeof paths[0], "%s/.s.PGSQL.5432", folder);
@@ -144,13 +156,10 @@ TEST_WITH(hurried_connect_closes_nothing, NULL, NULL)
     int64_t until_us = clock_mono_us() + HURRY_US;
     assert_false(store_prepare(store, pg, until_us, until_us, &error));
     assert_false(redis_connect(redis, clock_mono_us() + HURRY_US));
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         close(listeners[i]);
-        unlink(paths[i]);
-    }
-    char *sockets = stack_socket_folder();
-    snprintf(real, sizeof real, "%s/.s.PGSQL.5432", sockets);
-    assert_int_equal(symlink(real, paths[0]), 0);
+    put_postgres(paths[0]);
+    unlink(paths[1]);
     assert_int_equal(symlink(stack_redis() + strlen("unix://"), paths[1]), 0);
     assert_true(redis_connect(redis, clock_mono_us() + PATIENCE_US));
     until_us = clock_mono_us() + PATIENCE_US;
@@ -164,7 +173,47 @@ TEST_WITH(hurried_connect_closes_nothing, NULL, NULL)
         unlink(paths[i]);
     rmdir(folder);
     free(through);
-    free(sockets);
+}
+
+static void *open_slowly(void *pg)
+{
+    static char failed;
+
+    return pg_open(pg, clock_mono_us() + PATIENCE_US) ? NULL : &failed;
+}
+
+/* A connect that was under way when another one worked says nothing of now by its failing. */
+TEST_WITH(late_failure_of_a_connect_closes_nothing, NULL, NULL)
+{
+    struct error error = {ERROR_NONE, ""};
+    char folder[32];
+    char path[64];
+    pthread_t thread;
+    void *failed;
+
+    make_folder(folder);
+    snprintf(path, sizeof path, "%s/.s.PGSQL.5432", folder);
+    int listener = listen_silently(path);
+    char *through = stack_database_through(here.conninfo, folder);
+    struct store *store = store_create(through, (struct store_limits){60000, 60000, 0},
+                                       (struct store_schema){.name = "seckill"}, &error);
+    struct pg *sessions[] = {pg_create(store), pg_create(store), pg_create(store)};
+    assert_int_equal(pthread_create(&thread, NULL, open_slowly, sessions[0]), 0);
+    struct pollfd under_way = {.fd = listener, .events = POLLIN};
+    assert_int_equal(poll(&under_way, 1, PATIENCE_US / 1000), 1);
+    put_postgres(path);
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    assert_true(store_prepare(store, sessions[1], until_us, until_us, &error));
+    close(listener);
+    pthread_join(thread, &failed);
+    assert_non_null(failed);
+    t_done(pg_open(sessions[2], until_us), *pg_error(sessions[2]));
+    for (int i = 0; i < 3; i++)
+        pg_destroy(sessions[i]);
+    store_destroy(store);
+    unlink(path);
+    rmdir(folder);
+    free(through);
 }
 
 TEST(postgresql_is_killed)

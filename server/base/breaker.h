@@ -1,0 +1,32 @@
+/*
+ * A circuit breaker for connects: after one has failed nobody tries for a quarter of a second, so
+ * that a dead backend costs nobody more than that. The jitter keeps the sessions of many instances
+ * from connecting at the same moment.
+ *
+ * A failure counts only when it proves something: its caller had time enough, and no other connect
+ * has worked since it began. Zeroed, it is ready. Any thread may call.
+ *
+ * Source: Michael T. Nygard, "Release It!", Circuit Breaker.
+ */
+#ifndef SECKILL_BASE_BREAKER_H
+#define SECKILL_BASE_BREAKER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct breaker {
+    _Atomic int64_t open_until_us; /* nobody tries before */
+    _Atomic int64_t worked_us;     /* when a connect has last worked */
+};
+
+bool breaker_is_open(const struct breaker *breaker);
+
+/* A connect has worked: everybody may try at once. */
+void breaker_close(struct breaker *breaker);
+
+/* A connect from `begun_us` with that deadline has just failed. False: it does not count, because
+ * it ended at a deadline less than `least_us` away, or another has worked since. */
+bool breaker_trip(struct breaker *breaker, int64_t begun_us, int64_t until_us, int64_t least_us);
+
+#endif
