@@ -131,8 +131,8 @@ TEST(a_sale_is_exact_while_its_slots_go_round)
     cluster_stop_all();
 }
 
-/* All keys that the call names are where the slot goes to, and the user's units are not. The last try
- * may go out too late for its answer: then the outcome is unknown, which is no order either. */
+/* All keys that the call names are where the slot goes to, and the user's units are not. The last
+ * try may go out too late for its answer: then the outcome is unknown, which is no order either. */
 TEST(what_a_slot_has_sent_ahead_is_not_taken_for_all)
 {
     struct server *server = cluster_start(NULL, NULL);
