@@ -16,10 +16,10 @@
  * one had come through; when that fails too it is taken back if it can be, and the lease ends it.
  */
 #include "backend/backend.h"
-#include "base/breaker.h"
 #include "base/clock.h"
+#include "base/connect/breaker.h"
+#include "base/connect/resolver.h"
 #include "base/failpoint.h"
-#include "base/resolver.h"
 #include "lock/lock.h"
 
 #include <libmemcached/memcached.h>

@@ -2,7 +2,7 @@
 #ifndef SECKILL_POSTGRES_PG_INTERNAL_H
 #define SECKILL_POSTGRES_PG_INTERNAL_H
 
-#include "base/breaker.h"
+#include "base/connect/breaker.h"
 #include "postgres/connect/cancels.h"
 #include "postgres/connect/hosts.h"
 #include "postgres/pg.h"

@@ -9,8 +9,8 @@
 #define SECKILL_RABBITMQ_RABBITMQ_BROKER_H
 
 #include "backend/backend.h"
-#include "base/breaker.h"
-#include "base/resolver.h"
+#include "base/connect/breaker.h"
+#include "base/connect/resolver.h"
 
 /* librabbitmq 0.12 moved its headers into a folder and warns about the old place. */
 #if __has_include(<rabbitmq-c/amqp.h>)

@@ -2,8 +2,8 @@
 #ifndef SECKILL_REDIS_REDIS_INTERNAL_H
 #define SECKILL_REDIS_REDIS_INTERNAL_H
 
-#include "base/breaker.h"
-#include "base/resolver.h"
+#include "base/connect/breaker.h"
+#include "base/connect/resolver.h"
 #include "redis/redis.h"
 #include "redis/redis_url.h"
 

@@ -2,7 +2,7 @@
 #ifndef SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_INTERNAL_H
 #define SECKILL_LOCK_ZOOKEEPER_ZOOKEEPER_INTERNAL_H
 
-#include "base/resolver.h"
+#include "base/connect/resolver.h"
 #include "lock/zookeeper/zookeeper.h"
 
 #include <pthread.h>

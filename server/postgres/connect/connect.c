@@ -16,7 +16,7 @@
  * - PostgreSQL, the database or the role allows no more sessions: that is no failure of PostgreSQL,
  *   the open sessions go on. A worker that can do without one stands back; one that cannot sets
  *   store_wants_room, and another one makes room.
- * - The connect fails: nobody tries for a moment (base/breaker.h).
+ * - The connect fails: nobody tries for a moment (base/connect/breaker.h).
  */
 #include "postgres/pg_internal.h"
 

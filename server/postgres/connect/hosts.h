@@ -14,8 +14,8 @@
 #ifndef SECKILL_POSTGRES_HOSTS_H
 #define SECKILL_POSTGRES_HOSTS_H
 
+#include "base/connect/resolver.h"
 #include "base/error.h"
-#include "base/resolver.h"
 
 #include <libpq-fe.h>
 #include <stdatomic.h>

@@ -109,8 +109,7 @@ static void make_folder(char folder[32])
     assert_non_null(mkdtemp(folder));
 }
 
-/* A socket in the folder that nobody accepts from, until `link` to a real one stands in its place.
- */
+/* A socket that nobody accepts from. */
 static int listen_silently(const char *path)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -122,15 +121,62 @@ static int listen_silently(const char *path)
     return listener;
 }
 
-/* The stack's, in the place of that. */
-static void put_postgres(const char *path)
+enum { POSTGRESQL, REDIS, BOTH };
+
+/* A PostgreSQL and a Redis that are silent until the stack's are put in their places. */
+struct silent {
+    char folder[32];
+    char paths[BOTH][64];
+    int listeners[BOTH];
+    char *through;              /* owned */
+    struct store *store;        /* owned */
+    struct redis_server *redis; /* owned */
+};
+
+static void silent_open(struct silent *silent)
+{
+    struct error error = {ERROR_NONE, ""};
+    const char *url;
+
+    make_folder(silent->folder);
+    snprintf(silent->paths[POSTGRESQL], sizeof *silent->paths, "%s/.s.PGSQL.5432", silent->folder);
+    snprintf(silent->paths[REDIS], sizeof *silent->paths, "%s/redis.sock", silent->folder);
+    for (int i = 0; i < BOTH; i++)
+        silent->listeners[i] = listen_silently(silent->paths[i]);
+    silent->through = stack_database_through(here.conninfo, silent->folder);
+    silent->store = store_create(silent->through, (struct store_limits){60000, 60000, 0},
+                                 (struct store_schema){.name = "seckill"}, &error);
+    url = t_text("unix://%s", silent->paths[REDIS]);
+    silent->redis = redis_server_create(url, "", &error);
+    assert_true(silent->store && silent->redis);
+}
+
+static void silent_replace(struct silent *silent)
 {
     char *sockets = stack_socket_folder();
-    const char *real = t_text("%s/.s.PGSQL.5432", sockets);
+    const char *const real[BOTH] = {t_text("%s/.s.PGSQL.5432", sockets),
+                                    stack_redis() + strlen("unix://")};
 
-    unlink(path);
-    assert_int_equal(symlink(real, path), 0);
+    for (int i = 0; i < BOTH; i++) {
+        unlink(silent->paths[i]);
+        assert_int_equal(symlink(real[i], silent->paths[i]), 0);
+    }
     free(sockets);
+}
+
+/* Those who had connected see the end. */
+static void silent_hang_up(struct silent *silent)
+{
+    for (int i = 0; i < BOTH; i++)
+        close(silent->listeners[i]);
+}
+
+static void silent_close(struct silent *silent)
+{
+    store_destroy(silent->store);
+    redis_server_destroy(silent->redis);
+    t_remove_folder(silent->folder);
+    free(silent->through);
 }
 
 /* A connect that fails because it had little time keeps nobody else from trying. */
@@ -138,82 +184,70 @@ TEST_WITH(hurried_connect_closes_nothing, NULL, NULL)
 {
     enum { HURRY_US = 20000 };
     struct error error = {ERROR_NONE, ""};
-    char folder[32];
-    char paths[2][64];
-    char url[80];
+    struct silent silent;
 
-    make_folder(folder);
-    snprintf(paths[0], sizeof paths[0], "%s/.s.PGSQL.5432", folder);
-    snprintf(paths[1], sizeof paths[1], "%s/redis.sock", folder);
-    snprintf(url, sizeof url, "unix://%s", paths[1]);
-    int listeners[] = {listen_silently(paths[0]), listen_silently(paths[1])};
-    char *through = stack_database_through(here.conninfo, folder);
-    struct store *store = store_create(through, (struct store_limits){60000, 60000, 0},
-                                       (struct store_schema){.name = "seckill"}, &error);
-    struct pg *pg = pg_create(store);
-    struct redis_server *redis_server = redis_server_create(url, "", &error);
-    struct redis *redis = redis_create(redis_server);
+    silent_open(&silent);
+    struct pg *pg = pg_create(silent.store);
+    struct redis *redis = redis_create(silent.redis);
     int64_t until_us = clock_mono_us() + HURRY_US;
-    assert_false(store_prepare(store, pg, until_us, until_us, &error));
+    assert_false(store_prepare(silent.store, pg, until_us, until_us, &error));
     assert_false(redis_connect(redis, clock_mono_us() + HURRY_US));
-    for (int i = 0; i < 2; i++)
-        close(listeners[i]);
-    put_postgres(paths[0]);
-    unlink(paths[1]);
-    assert_int_equal(symlink(stack_redis() + strlen("unix://"), paths[1]), 0);
-    assert_true(redis_connect(redis, clock_mono_us() + PATIENCE_US));
+    silent_hang_up(&silent);
+    silent_replace(&silent);
     until_us = clock_mono_us() + PATIENCE_US;
-    if (!store_prepare(store, pg, until_us, until_us, &error))
-        fail_msg("%s", error.text);
+    assert_true(redis_connect(redis, until_us));
+    t_done(store_prepare(silent.store, pg, until_us, until_us, &error), error);
     redis_destroy(redis);
-    redis_server_destroy(redis_server);
     pg_destroy(pg);
-    store_destroy(store);
-    for (int i = 0; i < 2; i++)
-        unlink(paths[i]);
-    rmdir(folder);
-    free(through);
+    silent_close(&silent);
 }
 
-static void *open_slowly(void *pg)
+static void *open_postgresql(void *session)
 {
-    static char failed;
+    return pg_open(session, clock_mono_us() + PATIENCE_US) ? NULL : session;
+}
 
-    return pg_open(pg, clock_mono_us() + PATIENCE_US) ? NULL : &failed;
+static void *open_redis(void *session)
+{
+    return redis_connect(session, clock_mono_us() + PATIENCE_US) ? NULL : session;
 }
 
 /* A connect that was under way when another one worked says nothing of now by its failing. */
 TEST_WITH(late_failure_of_a_connect_closes_nothing, NULL, NULL)
 {
-    struct error error = {ERROR_NONE, ""};
-    char folder[32];
-    char path[64];
-    pthread_t thread;
+    enum { FIRST, SECOND, THIRD, SESSIONS };
+    struct silent silent;
+    pthread_t threads[BOTH];
+    struct pg *pg[SESSIONS];
+    struct redis *redis[SESSIONS];
     void *failed;
 
-    make_folder(folder);
-    snprintf(path, sizeof path, "%s/.s.PGSQL.5432", folder);
-    int listener = listen_silently(path);
-    char *through = stack_database_through(here.conninfo, folder);
-    struct store *store = store_create(through, (struct store_limits){60000, 60000, 0},
-                                       (struct store_schema){.name = "seckill"}, &error);
-    struct pg *sessions[] = {pg_create(store), pg_create(store), pg_create(store)};
-    assert_int_equal(pthread_create(&thread, NULL, open_slowly, sessions[0]), 0);
-    struct pollfd under_way = {.fd = listener, .events = POLLIN};
-    assert_int_equal(poll(&under_way, 1, PATIENCE_US / 1000), 1);
-    put_postgres(path);
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
-    assert_true(store_prepare(store, sessions[1], until_us, until_us, &error));
-    close(listener);
-    pthread_join(thread, &failed);
-    assert_non_null(failed);
-    t_done(pg_open(sessions[2], until_us), *pg_error(sessions[2]));
-    for (int i = 0; i < 3; i++)
-        pg_destroy(sessions[i]);
-    store_destroy(store);
-    unlink(path);
-    rmdir(folder);
-    free(through);
+    silent_open(&silent);
+    for (int i = 0; i < SESSIONS; i++) {
+        pg[i] = pg_create(silent.store);
+        redis[i] = redis_create(silent.redis);
+    }
+    assert_int_equal(pthread_create(&threads[POSTGRESQL], NULL, open_postgresql, pg[FIRST]), 0);
+    assert_int_equal(pthread_create(&threads[REDIS], NULL, open_redis, redis[FIRST]), 0);
+    for (int i = 0; i < BOTH; i++) {
+        struct pollfd under_way = {.fd = silent.listeners[i], .events = POLLIN};
+        assert_int_equal(poll(&under_way, 1, PATIENCE_US / 1000), 1);
+    }
+    silent_replace(&silent);
+    assert_null(open_postgresql(pg[SECOND]));
+    assert_null(open_redis(redis[SECOND]));
+    silent_hang_up(&silent);
+    for (int i = 0; i < BOTH; i++) {
+        pthread_join(threads[i], &failed);
+        assert_non_null(failed);
+    }
+    t_done(!open_postgresql(pg[THIRD]), *pg_error(pg[THIRD]));
+    t_done(!open_redis(redis[THIRD]), *redis_error(redis[THIRD]));
+    for (int i = 0; i < SESSIONS; i++) {
+        pg_destroy(pg[i]);
+        redis_destroy(redis[i]);
+    }
+    silent_close(&silent);
 }
 
 TEST(postgresql_is_killed)

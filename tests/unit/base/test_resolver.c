@@ -4,8 +4,8 @@
 #include "lib/t.h"
 
 #include "base/clock.h"
+#include "base/connect/resolver.h"
 #include "base/failpoint.h"
-#include "base/resolver.h"
 
 #include <dirent.h>
 #include <fcntl.h>

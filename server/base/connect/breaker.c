@@ -1,5 +1,5 @@
 /* See breaker.h. */
-#include "base/breaker.h"
+#include "base/connect/breaker.h"
 
 #include "base/clock.h"
 #include "base/random/random.h"

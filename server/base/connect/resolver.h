@@ -7,8 +7,8 @@
  * the same answer, so there are never more threads than names, and a name server that is slower
  * than any single wait is of use all the same.
  */
-#ifndef SECKILL_BASE_RESOLVER_H
-#define SECKILL_BASE_RESOLVER_H
+#ifndef SECKILL_BASE_CONNECT_RESOLVER_H
+#define SECKILL_BASE_CONNECT_RESOLVER_H
 
 #include "base/error.h"
 

@@ -3,7 +3,7 @@
  * an answer that nobody waits for any more is dropped by the thread. The resolver is counted, too:
  * by its owner and by each lookup's thread.
  */
-#include "base/resolver.h"
+#include "base/connect/resolver.h"
 
 #include "base/clock.h"
 #include "base/failpoint.h"

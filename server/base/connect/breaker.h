@@ -8,8 +8,8 @@
  *
  * Source: Michael T. Nygard, "Release It!", Circuit Breaker.
  */
-#ifndef SECKILL_BASE_BREAKER_H
-#define SECKILL_BASE_BREAKER_H
+#ifndef SECKILL_BASE_CONNECT_BREAKER_H
+#define SECKILL_BASE_CONNECT_BREAKER_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
