@@ -87,7 +87,7 @@ static void memcache_close(void *backend)
     free(memcache);
 }
 
-/* The last call got through; true before the first. */
+/* No call that counts has failed since one got through. */
 static bool memcache_up(void *backend)
 {
     const struct memcache *memcache = backend;
@@ -284,7 +284,7 @@ static enum lock_result memcache_attempt(struct lock_client *client, struct leas
         result = read_owner(session, lease, &own, &number);
     if (!is_answer(result))
         return memcache_fail(client, lease, asked_us);
-    if (!worked)
+    if (!worked || again)
         breaker_close(&session->memcache->breaker);
     atomic_store(&session->memcache->down, false);
     return own ? LOCK_OWNED : LOCK_BUSY;

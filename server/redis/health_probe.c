@@ -47,7 +47,6 @@ void redis_probe_needs(struct redis *redis, const struct redis_needs *needs, int
         if (status == REDIS_OK && *refused) {
             redis_server_note_refusal(server, refused);
         } else if (status == REDIS_OK) {
-            breaker_close(&server->breaker);
             redis_server_note_served(server);
             redis_probe_replicas(redis, needs->kept, until_us);
         } else if (server->of && is_moving(reason)) {

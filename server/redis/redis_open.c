@@ -92,10 +92,9 @@ bool redis_open(struct redis *redis, int64_t until_us)
         redis_server_note_reached(redis->server);
         return true;
     }
-    bool counts = breaker_trip(&redis->server->breaker, redis->opened_us, until_us, PROOF_US);
     if (status == REDIS_REFUSED)
         redis_server_note_refusal(redis->server, redis_reason(redis));
-    else if (counts)
+    else if (breaker_counts(&redis->server->breaker, redis->opened_us, until_us, PROOF_US))
         redis_server_note_unreached(redis->server, redis_reason(redis));
     redis_close(redis);
     return false;
@@ -120,5 +119,8 @@ bool redis_connect(struct redis *redis, int64_t until_us)
         redis_server_why(server, why);
         return error_set(&redis->error, ERROR_UNAVAILABLE, "Redis, a moment ago: %s", why);
     }
-    return redis_open(redis, until_us);
+    if (redis_open(redis, until_us))
+        return true;
+    breaker_trip(&server->breaker, redis->opened_us, until_us, PROOF_US);
+    return false;
 }

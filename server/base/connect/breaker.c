@@ -17,15 +17,20 @@ void breaker_close(struct breaker *breaker)
     atomic_store_explicit(&breaker->open_until_us, 0, memory_order_relaxed);
 }
 
+bool breaker_counts(const struct breaker *breaker, int64_t begun_us, int64_t until_us,
+                    int64_t least_us)
+{
+    bool had_time = clock_mono_us() < until_us || until_us - begun_us >= least_us;
+
+    return had_time && begun_us >= atomic_load_explicit(&breaker->worked_us, memory_order_relaxed);
+}
+
 bool breaker_trip(struct breaker *breaker, int64_t begun_us, int64_t until_us, int64_t least_us)
 {
-    int64_t now_us = clock_mono_us();
-    bool had_time = now_us < until_us || until_us - begun_us >= least_us;
-
-    if (!had_time || begun_us < atomic_load_explicit(&breaker->worked_us, memory_order_relaxed))
+    if (!breaker_counts(breaker, begun_us, until_us, least_us))
         return false;
     atomic_store_explicit(&breaker->open_until_us,
-                          now_us + OPEN_US + (int64_t)random_below(OPEN_US / 4),
+                          clock_mono_us() + OPEN_US + (int64_t)random_below(OPEN_US / 4),
                           memory_order_relaxed);
     return true;
 }

@@ -4,7 +4,8 @@
  * from connecting at the same moment.
  *
  * A failure counts only when it proves something: its caller had time enough, and no other connect
- * has worked since it began. Zeroed, it is ready. Any thread may call.
+ * has worked since it began; so a backend that takes some is shut to nobody. Zeroed, it is ready.
+ * Any thread may call.
  *
  * Source: Michael T. Nygard, "Release It!", Circuit Breaker.
  */
@@ -25,8 +26,12 @@ bool breaker_is_open(const struct breaker *breaker);
 /* A connect has worked: everybody may try at once. */
 void breaker_close(struct breaker *breaker);
 
-/* A connect from `begun_us` with that deadline has just failed. False: it does not count, because
- * it ended at a deadline less than `least_us` away, or another has worked since. */
+/* A connect from `begun_us` with that deadline has just failed: whether that counts. It does not
+ * when it ended at a deadline less than `least_us` away, or another has worked since. */
+bool breaker_counts(const struct breaker *breaker, int64_t begun_us, int64_t until_us,
+                    int64_t least_us);
+
+/* The same, and nobody tries for a moment if it counts. */
 bool breaker_trip(struct breaker *breaker, int64_t begun_us, int64_t until_us, int64_t least_us);
 
 #endif

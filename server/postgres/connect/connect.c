@@ -258,8 +258,8 @@ static void note_opened(struct pg *pg)
 {
     atomic_store_explicit(&pg->store->limited, false, memory_order_relaxed);
     atomic_store_explicit(&pg->store->login_refused, false, memory_order_relaxed);
-    atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
     breaker_close(&pg->store->breaker);
+    atomic_store_explicit(&pg->store->up, true, memory_order_relaxed);
 }
 
 bool pg_open(struct pg *pg, int64_t until_us)

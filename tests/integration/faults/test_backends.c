@@ -241,6 +241,7 @@ TEST_WITH(late_failure_of_a_connect_closes_nothing, NULL, NULL)
         pthread_join(threads[i], &failed);
         assert_non_null(failed);
     }
+    assert_true(store_up(silent.store) && redis_server_up(silent.redis));
     t_done(!open_postgresql(pg[THIRD]), *pg_error(pg[THIRD]));
     t_done(!open_redis(redis[THIRD]), *redis_error(redis[THIRD]));
     for (int i = 0; i < SESSIONS; i++) {
