@@ -17,6 +17,9 @@ TEST(a_failure_keeps_the_others_away_for_a_moment)
     assert_true(breaker.open_until_us <= clock_mono_us() + OPEN_MOST_US);
     breaker.open_until_us = clock_mono_us() + LONG_US;
     assert_true(breaker_is_open(&breaker));
+    breaker.open_until_us = clock_mono_us();
+    assert_false(breaker_is_open(&breaker));
+    breaker.open_until_us = clock_mono_us() + LONG_US;
     breaker_close(&breaker);
     assert_false(breaker_is_open(&breaker));
 }
