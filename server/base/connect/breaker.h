@@ -3,9 +3,9 @@
  * that a dead backend costs nobody more than that. The jitter keeps the sessions of many instances
  * from connecting at the same moment.
  *
- * A failure counts only when it proves something: its caller had time enough, and no other connect
- * has worked since it began; so a backend that takes some is shut to nobody. Zeroed, it is ready.
- * Any thread may call.
+ * A failure counts only when it proves something: its caller had time enough, and the backend has
+ * served nobody since it began; so one that takes some is shut to nobody. Zeroed, it is ready. Any
+ * thread may call.
  *
  * Source: Michael T. Nygard, "Release It!", Circuit Breaker.
  */
@@ -18,16 +18,16 @@
 
 struct breaker {
     _Atomic int64_t open_until_us; /* nobody tries before */
-    _Atomic int64_t worked_us;     /* when a connect has last worked */
+    _Atomic int64_t worked_us;     /* when it has last served */
 };
 
 bool breaker_is_open(const struct breaker *breaker);
 
-/* A connect has worked: everybody may try at once. */
+/* The backend has just served: everybody may try at once. */
 void breaker_close(struct breaker *breaker);
 
 /* A connect from `begun_us` with that deadline has just failed: whether that counts. It does not
- * when it ended at a deadline less than `least_us` away, or another has worked since. */
+ * when it ended at a deadline less than `least_us` away, or the backend has served since. */
 bool breaker_counts(const struct breaker *breaker, int64_t begun_us, int64_t until_us,
                     int64_t least_us);
 

@@ -349,6 +349,9 @@ static bool prepare(struct store *store, struct pg *pg, int64_t until_us, int64_
         return false;
     }
     take_durability(store, &durability);
+    /* Another session may have failed to connect while this one lived on: who is ready lets
+     * everybody try at once. */
+    breaker_close(&store->breaker);
     atomic_store_explicit(&store->up, true, memory_order_relaxed);
     atomic_store_explicit(&store->ready, true, memory_order_release);
     if (*trouble) {

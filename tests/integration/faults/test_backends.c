@@ -251,6 +251,32 @@ TEST_WITH(late_failure_of_a_connect_closes_nothing, NULL, NULL)
     silent_close(&silent);
 }
 
+/* A server is ready by a session that has lived on: then the next order's connect is let through.
+ */
+TEST_WITH(ready_store_lets_everybody_connect, NULL, NULL)
+{
+    struct error error = {ERROR_NONE, ""};
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    struct silent silent;
+
+    silent_open(&silent);
+    struct pg *living = pg_create(silent.store);
+    struct pg *other = pg_create(silent.store);
+    silent_hang_up(&silent);
+    silent_replace(&silent);
+    t_done(store_prepare(silent.store, living, until_us, until_us, &error), error);
+    unlink(silent.paths[POSTGRESQL]);
+    assert_false(pg_open(other, until_us));
+    assert_false(store_up(silent.store));
+    silent_replace(&silent);
+    t_done(store_prepare(silent.store, living, until_us, until_us, &error), error);
+    assert_true(store_up(silent.store));
+    t_done(pg_open(other, until_us), *pg_error(other));
+    pg_destroy(living);
+    pg_destroy(other);
+    silent_close(&silent);
+}
+
 TEST(postgresql_is_killed)
 {
     struct server *server = server_start("--work-ms", "5");
