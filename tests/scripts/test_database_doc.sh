@@ -56,6 +56,9 @@ run_commands() {
       pid=$!
       timeout 60 sh -c "until grep -q . '$work/out'; do kill -0 $pid && sleep 0.05; done" || fail "$line: $(cat "$work/log")"
       url=$(sed -n 's/^listening on //p' "$work/out")
+      # It listens before a PostgreSQL that is slow to make the tables is ready.
+      curl -sS --fail --retry 60 --retry-delay 1 --retry-all-errors "$url/readyz" >/dev/null ||
+        fail "$line: $(curl -sS "$url/readyz") $(cat "$work/log")"
       curl -sS --fail-with-body -X PUT -d '{"stock": 2}' "$url/products/1" ||
         fail "$line: $(curl -sS "$url/readyz") $(cat "$work/log")"
       curl -sS --fail-with-body -d '{"product_id": 1, "user_id": 42}' "$url/orders"

@@ -40,7 +40,7 @@ serve() { # LINE: a server that is ready, and stops when it is told
     kill -0 $serving 2>/dev/null || fail "it has ended"
     sleep 0.1
   done
-  curl -sS --fail --max-time 10 "$(sed -n 's/^listening on //p' "$work/out")/readyz" >"$work/ready" || fail "it is not ready"
+  curl -sS --fail --max-time 10 --retry 60 --retry-delay 1 --retry-all-errors "$(sed -n 's/^listening on //p' "$work/out")/readyz" >"$work/ready" || fail "it is not ready"
   kill $serving
   wait $serving || fail "exit status $?"
   serving=''

@@ -195,6 +195,30 @@ TEST(of_two_that_take_over_one_wins)
     server_stop(b);
 }
 
+/* A has seen the ended stamp and stops; whoever took the lock over has unlocked it. A's GETSET
+ * finds nothing, so A has no lock, and leaves one: it is nobody's until its lease is over. */
+TEST(a_late_take_over_locks_for_nobody)
+{
+    struct server *a = contender_start("redis-getset.take-over=stop", "3000", "2900");
+    struct server *b = contender_start(NULL, "3000", "2900");
+
+    contenders_put(a, 1);
+    redis_probe(NULL, 0, "SET seckill:lock:redis-getset:%lld 1", (long long)contenders.product);
+    struct crowd *first = contender_begin(a, "redis-getset", 1);
+    server_wait_stopped(a);
+    contenders_lock("DEL", "redis-getset");
+    int64_t begun_us = clock_mono_us();
+    server_resume(a);
+    while (!contenders_lock("EXISTS", "redis-getset"))
+        look_again(begun_us);
+    contender_waits_in_vain(b, "redis-getset", 2);
+    assert_false(crowd_wait(first, 1, clock_mono_us()));
+    contender_finish(first, 201, "");
+    witness_expect_exact(contenders.witness, contenders.product);
+    server_stop(a);
+    server_stop(b);
+}
+
 /* Unlocked before the commit ---------------------------------------------------------------------
  */
 
