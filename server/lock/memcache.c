@@ -284,8 +284,7 @@ static enum lock_result memcache_attempt(struct lock_client *client, struct leas
         result = read_owner(session, lease, &own, &number);
     if (!is_answer(result))
         return memcache_fail(client, lease, asked_us);
-    if (!worked || again)
-        breaker_close(&session->memcache->breaker);
+    breaker_close(&session->memcache->breaker);
     atomic_store(&session->memcache->down, false);
     return own ? LOCK_OWNED : LOCK_BUSY;
 }

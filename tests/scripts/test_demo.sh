@@ -7,7 +7,7 @@ set -euo pipefail
 
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/test-demo.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+trap '"$work/scripts/stack.sh" --dir "$work/.stack/demo" down --purge >/dev/null; rm -rf "$work"' EXIT # its data may be elsewhere
 fail() { echo "test_demo: $*" >&2; cat "$work/out" >&2; exit 1; }
 
 mkdir -p "$work/bin" "$work/build/release/server" "$work/build/release/loadtest"

@@ -16,6 +16,7 @@ fail() { echo "test_serve: line ${BASH_LINENO[0]}: $*" >&2; cat "$out" >&2; exit
 
 finish() {
   [ -z "$serving" ] || { kill "$serving" 2>/dev/null && wait "$serving" 2>/dev/null; } || true
+  find "$work/.stack" -name home -printf '%h\n' | while read -r dir; do "$work/scripts/stack.sh" --dir "$dir" down --purge; done || true
   rm -rf "$work"
 }
 trap finish EXIT

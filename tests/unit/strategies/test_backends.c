@@ -1,10 +1,15 @@
 /* The table of backends, and what the registry says of strategies whose backends are not there. */
 #include "lib/t.h"
 
+#include "base/clock.h"
+#include "lock/lock.h"
 #include "strategies/strategies.h"
 #include "strategy/backends.h"
 
+#include <poll.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static const struct settings settings = {.database = "host=/nonexistent",
                                          .redis = "unix:///nonexistent",
@@ -15,6 +20,8 @@ static const struct settings settings = {.database = "host=/nonexistent",
                                          .memcached = "",
                                          .zookeeper = "",
                                          .amqp = "",
+                                         .amqp_ca = "",
+                                         .lock_ttl_ms = 1000,
                                          .work_timeout_ms = 5000};
 
 static struct services services = {.settings = &settings, .strategies = &strategy_list};
@@ -94,6 +101,68 @@ TEST(who_was_not_started_cannot_be_used)
     instances[strategy_index(strategy)] = &services;
     assert_null(strategy_unavailable_reason(strategy, &services));
     services.instances = NULL;
+}
+
+/* A PostgreSQL that nobody has greeted yet is asked by that alone. */
+static void ask(const struct backend *row, void *backend, void *session)
+{
+    enum { SHORT_US = 100000 };
+    void *sessions[BACKEND_COUNT] = {[BACKEND_MEMCACHED] = session};
+    struct lock_client client = {.settings = &settings, .sessions = sessions};
+    struct error error = {ERROR_NONE, ""};
+    struct lease lease;
+
+    if (row == backend_at(BACKEND_POSTGRESQL))
+        assert_true(row->greet(backend, &error));
+    else if (row->connect)
+        assert_false(row->connect(session, clock_mono_us() + SHORT_US, &error));
+    else
+        assert_int_equal(
+            lock_acquire(&lock_memcached, &client, 1, true, clock_mono_us() + SHORT_US, &lease),
+            LOCK_UNKNOWN);
+}
+
+/* Nobody listens at its port, then somebody does: whether the second ask did not even try. */
+static bool is_kept_away(const struct backend *row)
+{
+    struct error error = {ERROR_NONE, ""};
+    struct settings there = settings;
+    int port;
+    int socket = t_reserve_port(&port);
+
+    there.database = t_text("host=127.0.0.1 port=%d dbname=shop user=shop", port);
+    there.redis = there.stock_redis = t_text("redis://127.0.0.1:%d", port);
+    there.memcached = t_text("127.0.0.1:%d", port);
+    there.amqp = t_text("amqp://shop:shop@127.0.0.1:%d", port);
+    void *backend = row->open(&there, &error);
+    t_done(backend, error);
+    void *session = row->session_open(backend);
+    ask(row, backend, session);
+    assert_int_equal(listen(socket, 8), 0);
+    ask(row, backend, session);
+    struct pollfd tried = {.fd = socket, .events = POLLIN};
+    bool kept_away = poll(&tried, 1, 0) == 0;
+    row->session_close(session);
+    row->close(backend);
+    close(socket);
+    return kept_away;
+}
+
+/* More than once, for where the machine stands still for that moment the second one may try. */
+TEST(a_failed_connect_keeps_the_next_one_away)
+{
+    enum { TIMES = 5 };
+    static const enum backend_id ids[] = {BACKEND_POSTGRESQL, BACKEND_REDIS, BACKEND_STOCK_REDIS,
+                                          BACKEND_MEMCACHED, BACKEND_RABBITMQ};
+
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        const struct backend *row = backend_at(ids[i]);
+        bool kept_away = !row->open;
+        for (int time = 0; time < TIMES && !kept_away; time++)
+            kept_away = is_kept_away(row);
+        if (!kept_away)
+            fail_msg("%s is tried again at once", row->name);
+    }
 }
 
 TEST_GROUP(open_all, close_all)
