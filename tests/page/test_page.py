@@ -155,6 +155,29 @@ class Page(unittest.TestCase):
         time.sleep(SEVERAL_POLLS_S) # that nothing comes has to be waited for
         self.assertEqual(self.browser.run(polls), before)
 
+    def test_a_list_that_comes_late_takes_nothing_back(self):
+        browser = self.browser
+        wait_for("the events", lambda: self.server.metric("seckill_http_listeners") >= 1)
+        browser.run("""
+            const ask = window.fetch;
+            const go = new Promise((resolve) => { window.go = resolve; });
+            window.fetch = async (url, options) => {
+              const reply = await ask(url, options);
+              if (!String(url).includes("/products?"))
+                return reply;
+              window.held = true;
+              await go;
+              const text = await reply.text();
+              return { status: reply.status, headers: reply.headers, text: async () => { setTimeout(() => { window.came = true; }); return text; } };
+            };""")
+        browser.find("[data-product='1'] button").click()
+        wait_for("a list", lambda: browser.run("return window.held"))
+        self.server.ask("PUT", "/products/9", {"stock": 4})
+        browser.wait_text("[data-product='9'] .tag", "4 of 4 left")
+        browser.run("document.querySelector(\"[data-product='9']\").dataset.kept = true; window.go()")
+        wait_for("the list to come", lambda: browser.run("return window.came"))
+        self.assertTrue(browser.run("return document.querySelector(\"[data-product='9']\")?.dataset.kept"))
+
     def test_it_polls_where_it_may_not_listen(self):
         self.refusals = 1
         server = Server(PROGRAM, "--admin-token", TOKEN, "--max-connections", "16")

@@ -217,6 +217,7 @@
     $("more").hidden = next === null;
   };
 
+  let turns = 0, drawn = 0; /* a list that was asked for before what is shown came is old */
   const isOurs = (product) => lanes.some((lane) => lane.owns(product));
 
   /* What the events know of the page that is shown; false: not all of it. */
@@ -230,6 +231,7 @@
     const page = behind.slice(0, pageOf);
     products = page.filter((product) => !isOurs(product));
     next = page.length === pageOf ? page[pageOf - 1].id : null;
+    drawn = ++turns;
     drawProducts();
     return true;
   };
@@ -271,10 +273,12 @@
   };
 
   const refreshProducts = async () => {
+    const turn = ++turns;
     const reply = await call("GET", `/products?limit=${pageOf}&after=${after}`, { ms: noticeMs });
     const listed = reply.json?.products;
     tell(listed ? "" : why(reply));
-    if (listed) {
+    if (listed && turn > drawn) {
+      drawn = turn;
       products = listed.filter((product) => !isOurs(product));
       next = reply.json.next;
     }
