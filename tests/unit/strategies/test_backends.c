@@ -152,8 +152,8 @@ static bool is_kept_away(const struct backend *row)
 TEST(a_failed_connect_keeps_the_next_one_away)
 {
     enum { TIMES = 5 };
-    static const enum backend_id ids[] = {BACKEND_POSTGRESQL, BACKEND_REDIS, BACKEND_STOCK_REDIS,
-                                          BACKEND_MEMCACHED, BACKEND_RABBITMQ};
+    static const int ids[] = {BACKEND_POSTGRESQL, BACKEND_REDIS, BACKEND_STOCK_REDIS,
+                              BACKEND_MEMCACHED, BACKEND_RABBITMQ};
 
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         const struct backend *row = backend_at(ids[i]);
