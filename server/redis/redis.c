@@ -82,6 +82,11 @@ const char *redis_reason(const struct redis *redis)
     return redis->error.text + strlen(PREFIX);
 }
 
+bool redis_is_moving(const struct redis *redis)
+{
+    return redis->moving;
+}
+
 enum redis_status redis_lose(struct redis *redis, enum error_code code, const char *why)
 {
     error_set(&redis->error, code, PREFIX "%s", why && *why ? why : "the connection broke");

@@ -134,6 +134,8 @@ void redis_aim(struct redis *redis, int slot);
 /* With a cluster the session with the node that the last call went to, until the next call; else
  * the session itself. */
 struct redis *redis_last(struct redis *redis);
+/* With a cluster: the last call was refused, for its slot is on its way to another node. */
+bool redis_is_moving(const struct redis *redis);
 /* The command by which a script reaches those who redis_subscribe. */
 const char *redis_publish_command(const struct redis *redis);
 

@@ -75,6 +75,7 @@ struct redis {
     int aim;                     /* the slot that it is about, and one; 0: any */
     bool owner;                  /* redis_server_take's */
     bool asking;                 /* ASKING goes before each command */
+    bool moving;                 /* redis_is_moving */
     bool optional; /* what is asked now may be refused: others may be served all the same */
     struct error error;
     char sha[LUA_COUNT][REDIS_SHA_LENGTH + 1]; /* "" until this session has loaded the script */

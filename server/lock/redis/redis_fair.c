@@ -112,8 +112,11 @@ static enum lock_result fair_acquire(struct lock_client *client, int64_t key, bo
     for (;;) {
         int64_t wait_ms = 0;
         bool woken;
-        if (ask(client, &names, !once, lease, &wait_ms) != REDIS_OK)
-            return abandon(client, &names, lease);
+        if (ask(client, &names, !once, lease, &wait_ms) != REDIS_OK) {
+            if (once || clock_mono_us() >= until_us || !redis_is_moving(client->redis))
+                return abandon(client, &names, lease);
+            continue;
+        }
         if (wait_ms == 0) {
             renewer_watch(client->renewer, lease);
             return LOCK_OWNED;

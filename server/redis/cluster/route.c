@@ -355,6 +355,7 @@ enum redis_status redis_cluster_run(struct redis *redis, const struct redis_requ
     struct way way = {.slot = redis->aim ? redis->aim - 1 : redis_slot(request->key)};
     int64_t until_us = request->until_us;
 
+    redis->moving = false;
     for (*reply = NULL;;) {
         struct redis *node = next_node(redis, &way, until_us);
         if (!node)
@@ -376,8 +377,13 @@ enum redis_status redis_cluster_run(struct redis *redis, const struct redis_requ
         blame(redis, node);
         if (status == REDIS_LOST)
             redis_cluster_doubt(cluster_of(redis));
-        if (status == REDIS_LOST || !goes_on(redis, node, &way, until_us))
+        if (status == REDIS_LOST)
             return status;
+        if (!goes_on(redis, node, &way, until_us)) {
+            redis->moving = way.direction == REDIS_AGAIN || way.direction == REDIS_ASKED ||
+                            way.direction == REDIS_MOVED;
+            return status;
+        }
         if (*reply)
             freeReplyObject(*reply);
         *reply = NULL;

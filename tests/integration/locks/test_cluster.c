@@ -32,7 +32,7 @@ static const struct {
     {"wllock", "wllock"},
     {"redis-queue", "redis-fair"},
 };
-enum { ROWS = sizeof rows / sizeof *rows };
+enum { ROWS = sizeof rows / sizeof *rows, PARTED_US = 3000000 /* more than a lock's call takes */ };
 
 /* Of the lock on the present product. */
 static int slot_of(int row)
@@ -105,6 +105,7 @@ TEST(keys_that_have_parted_are_waited_for)
     cluster_begin_move(slot, from, to);
     struct crowd *waits = contender_begin(a, "redis-queue", 2);
     T_UNTIL(strstr(cluster_tell(to, "INFO errorstats"), "TRYAGAIN"));
+    assert_false(crowd_wait(waits, 1, clock_mono_us() + PARTED_US));
     cluster_end_move(slot, from, to);
     contender_finish(waits, 201, "");
     witness_expect_exact(contenders.witness, contenders.product);
