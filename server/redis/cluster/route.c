@@ -288,6 +288,12 @@ static struct redis *next_node(struct redis *redis, const struct way *way, int64
     return session_of(redis, way->slot, until_us);
 }
 
+static bool is_moving(const struct way *way)
+{
+    return way->direction == REDIS_MOVED || way->direction == REDIS_ASKED ||
+           way->direction == REDIS_AGAIN;
+}
+
 /* Nothing was executed: whether it is to be sent again, after a pause where it could go round. */
 static bool goes_on(struct redis *redis, struct redis *node, struct way *way, int64_t until_us)
 {
@@ -298,9 +304,7 @@ static bool goes_on(struct redis *redis, struct redis *node, struct way *way, in
         way->direction = REDIS_AGAIN;
     if (way->direction == REDIS_MOVED || way->direction == REDIS_DOWN)
         redis_cluster_doubt(cluster_of(redis));
-    if ((way->direction != REDIS_MOVED && way->direction != REDIS_ASKED &&
-         way->direction != REDIS_AGAIN) ||
-        ++way->tries >= TRIES_MAX)
+    if (!is_moving(way) || ++way->tries >= TRIES_MAX)
         return false;
     if (way->direction == REDIS_AGAIN || way->tries > TRIES_AT_ONCE)
         clock_sleep_until(
@@ -375,13 +379,12 @@ enum redis_status redis_cluster_run(struct redis *redis, const struct redis_requ
             return status;
         }
         blame(redis, node);
-        if (status == REDIS_LOST)
+        if (status == REDIS_LOST) {
             redis_cluster_doubt(cluster_of(redis));
-        if (status == REDIS_LOST)
             return status;
+        }
         if (!goes_on(redis, node, &way, until_us)) {
-            redis->moving = way.direction == REDIS_AGAIN || way.direction == REDIS_ASKED ||
-                            way.direction == REDIS_MOVED;
+            redis->moving = is_moving(&way);
             return status;
         }
         if (*reply)

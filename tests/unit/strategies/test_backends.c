@@ -21,6 +21,7 @@ static const struct settings settings = {.database = "host=/nonexistent",
                                          .zookeeper = "",
                                          .amqp = "",
                                          .amqp_ca = "",
+                                         .system_name = "seckill",
                                          .lock_ttl_ms = 1000,
                                          .work_timeout_ms = 5000};
 
