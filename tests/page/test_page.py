@@ -155,21 +155,27 @@ class Page(unittest.TestCase):
         time.sleep(SEVERAL_POLLS_S) # that nothing comes has to be waited for
         self.assertEqual(self.browser.run(polls), before)
 
-    def test_a_list_that_comes_late_takes_nothing_back(self):
-        browser = self.browser
-        wait_for("the events", lambda: self.server.metric("seckill_http_listeners") >= 1)
-        browser.run("""
-            const ask = window.fetch;
-            const go = new Promise((resolve) => { window.go = resolve; });
+    def hold_lists(self, of):
+        """Lists that are asked for until window.go() come then; window.held: one is there, window.came: one has come."""
+        self.browser.run("""
+            const [of] = arguments, ask = window.fetch;
+            let gone = false;
+            const go = new Promise((resolve) => { window.go = () => { gone = true; resolve(); }; });
+            window.letNew = () => { gone = true; };
             window.fetch = async (url, options) => {
-              const reply = await ask(url, options);
-              if (!String(url).includes("/products?"))
+              const late = !gone && String(url).includes(of), reply = await ask(url, options);
+              if (!late)
                 return reply;
               window.held = true;
               await go;
               const text = await reply.text();
               return { status: reply.status, headers: reply.headers, text: async () => { setTimeout(() => { window.came = true; }); return text; } };
-            };""")
+            };""", of)
+
+    def test_a_list_that_comes_late_takes_nothing_back(self):
+        browser = self.browser
+        wait_for("the events", lambda: self.server.metric("seckill_http_listeners") >= 1)
+        self.hold_lists("/products?")
         browser.find("[data-product='1'] button").click()
         wait_for("a list", lambda: browser.run("return window.held"))
         self.server.ask("PUT", "/products/9", {"stock": 4})
@@ -177,6 +183,18 @@ class Page(unittest.TestCase):
         browser.run("document.querySelector(\"[data-product='9']\").dataset.kept = true; window.go()")
         wait_for("the list to come", lambda: browser.run("return window.came"))
         self.assertTrue(browser.run("return document.querySelector(\"[data-product='9']\")?.dataset.kept"))
+
+    def test_an_old_list_of_orders_takes_nothing_back(self):
+        browser = self.browser
+        self.hold_lists("/orders?user_id")
+        browser.run("const user = document.querySelector('#user'); user.value = '77'; user.dispatchEvent(new Event('change'))")
+        wait_for("a list", lambda: browser.run("return window.held"))
+        browser.run("window.letNew()")
+        browser.find("[data-product='1'] button").click()
+        browser.wait_text("#orders li:first-child .tag", "confirmed")
+        browser.run("document.querySelector('#orders li').dataset.kept = true; window.go()")
+        wait_for("the list to come", lambda: browser.run("return window.came"))
+        self.assertTrue(browser.run("return document.querySelector('#orders li')?.dataset.kept"))
 
     def test_it_polls_where_it_may_not_listen(self):
         self.refusals = 1

@@ -217,7 +217,15 @@
     $("more").hidden = next === null;
   };
 
-  let turns = 0, drawn = 0; /* a list that was asked for before what is shown came is old */
+  /* Lists may come out of turn: one that was asked for before what is shown came is old. */
+  const turns = () => {
+    let asked = 0, shown = 0;
+    return () => {
+      const turn = ++asked;
+      return () => turn > shown && Boolean(shown = turn);
+    };
+  };
+  const productsTurn = turns(), ordersTurn = turns();
   const isOurs = (product) => lanes.some((lane) => lane.owns(product));
 
   /* What the events know of the page that is shown; false: not all of it. */
@@ -231,7 +239,7 @@
     const page = behind.slice(0, pageOf);
     products = page.filter((product) => !isOurs(product));
     next = page.length === pageOf ? page[pageOf - 1].id : null;
-    drawn = ++turns;
+    productsTurn()();
     drawProducts();
     return true;
   };
@@ -273,12 +281,11 @@
   };
 
   const refreshProducts = async () => {
-    const turn = ++turns;
+    const isNew = productsTurn();
     const reply = await call("GET", `/products?limit=${pageOf}&after=${after}`, { ms: noticeMs });
     const listed = reply.json?.products;
     tell(listed ? "" : why(reply));
-    if (listed && turn > drawn) {
-      drawn = turn;
+    if (listed && isNew()) {
       products = listed.filter((product) => !isOurs(product));
       next = reply.json.next;
     }
@@ -349,9 +356,10 @@
 
   const refreshOrders = async () => {
     const user = $("user").value.trim();
+    const isNew = ordersTurn();
     const reply = /^[1-9]\d*$/.test(user) ? await call("GET", `/orders?user_id=${user}&limit=1000`) : null;
-    if (user !== $("user").value.trim())
-      return; /* of somebody else by now */
+    if (user !== $("user").value.trim() || !isNew())
+      return; /* of somebody else by now, or old */
     orders = reply ? reply.json?.orders ?? orders : [];
     drawOrders();
   };
