@@ -40,8 +40,9 @@ static struct crowd *begin_selling_out(struct server *server, const char *strate
     return crowd;
 }
 
-/* A stops with the lock, and again after it has read the stock; B waits for the lease to end, and
- * sells all of it; A goes on. It is two, so that the figure that A has in its hand is wrong also
+/* A stops with the lock, and again after it has read the stock; B waits for the lease to end, sells
+ * all of it and ends; A goes on. B answers before it unlocks, and redis-reentrant asks for its lock
+ * again: therefore the end. It is two, so that the figure that A has in its hand is wrong also
  * where nothing but the figure is written. Several strategies go through it at once, each on a
  * product of its own, for most of it is waiting for the leases. */
 static void pause_holders(struct paused *rows, int count, int status, const char *code)
@@ -72,13 +73,13 @@ static void pause_holders(struct paused *rows, int count, int status, const char
         server_wait_stopped(rows[i].a);
     for (int i = 0; i < count; i++)
         contender_finish(rows[i].next, 201, "");
+    server_stop(b);
     for (int i = 0; i < count; i++)
         server_resume(rows[i].a);
     for (int i = 0; i < count; i++) {
         contender_finish(rows[i].late, status, code);
         server_kill(rows[i].a);
     }
-    server_stop(b);
 }
 
 TEST(a_holder_paused_past_its_lease_oversells)
