@@ -19,19 +19,20 @@
 enum { POLL_US = 100000, STAMP_SIZE = 24 };
 
 static enum redis_status take_over(struct lock_client *client, const struct lease *lease,
-                                   const char *stamp, int64_t until_us, bool *owned)
+                                   const char *stamp, bool *owned)
 {
     struct redis_answer old;
     struct redis_answer replaced;
     enum redis_status status =
-        redis_ask(client->redis, 2, (const char *const[]){"GET", lease->name}, until_us, &old);
+        redis_ask(client->redis, 2, (const char *const[]){"GET", lease->name},
+                  clock_mono_us() + REDIS_LOCK_TIMEOUT_US, &old);
 
     if (status != REDIS_OK || old.type != ANSWER_TEXT ||
         strtoll(old.text, NULL, 10) >= redis_lock_wall_ms())
         return status;
     FAILPOINT("redis-getset.take-over");
     status = redis_ask(client->redis, 3, (const char *const[]){"GETSET", lease->name, stamp},
-                       until_us, &replaced);
+                       clock_mono_us() + REDIS_LOCK_TIMEOUT_US, &replaced);
     *owned = replaced.type == ANSWER_TEXT &&
              strtoll(replaced.text, NULL, 10) == strtoll(old.text, NULL, 10);
     return status;
@@ -39,16 +40,16 @@ static enum redis_status take_over(struct lock_client *client, const struct leas
 
 static enum lock_result getset_attempt(struct lock_client *client, struct lease *lease)
 {
-    int64_t until_us = clock_mono_us() + REDIS_LOCK_TIMEOUT_US;
     char stamp[STAMP_SIZE];
     struct redis_answer answer;
 
     snprintf(stamp, sizeof stamp, "%" PRId64, redis_lock_wall_ms() + client->settings->lock_ttl_ms);
-    enum redis_status status = redis_ask(
-        client->redis, 3, (const char *const[]){"SETNX", lease->name, stamp}, until_us, &answer);
+    enum redis_status status =
+        redis_ask(client->redis, 3, (const char *const[]){"SETNX", lease->name, stamp},
+                  clock_mono_us() + REDIS_LOCK_TIMEOUT_US, &answer);
     bool owned = answer.number == 1;
     if (status == REDIS_OK && !owned)
-        status = take_over(client, lease, stamp, until_us, &owned);
+        status = take_over(client, lease, stamp, &owned);
     return redis_lock_result(client, lease, status, owned);
 }
 
