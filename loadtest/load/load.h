@@ -65,7 +65,9 @@ struct load {
     /* With a schedule: */
     struct arrivals_plan arrivals;
     int64_t lag_limit_us;
-    int64_t start_us; /* CLOCK_MONOTONIC; 0: as soon as the connections stand */
+    /* The connections stand: says when the schedule begins (CLOCK_MONOTONIC), which has not passed
+     * when it returns. NULL: at once. `context` is the load's. */
+    bool (*announce)(const struct load *load, int64_t *start_us, struct error *error);
 
     struct counted *counted; /* borrowed: by count */
 };

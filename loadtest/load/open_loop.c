@@ -301,9 +301,9 @@ static bool begin(void *self, int64_t now_us, struct error *error)
 {
     struct open_loop *loop = self;
     const struct load *load = loop->load;
-    loop->began_us = load->start_us > 0 ? load->start_us : now_us;
-    if (loop->began_us < now_us)
-        return error_fail(error, "the connections did not stand in time for the schedule");
+    loop->began_us = now_us;
+    if (load->announce && !load->announce(load, &loop->began_us, error))
+        return false;
     loop->counted_from_us = loop->began_us + load->arrivals.lead_us;
     loop->end_us = loop->began_us + arrivals_duration_us(&load->arrivals);
     loop->answered_us = loop->end_us;

@@ -3,9 +3,8 @@
 
 #include "base/clock.h"
 
-/* From the PUT until the schedule begins: time for the connections to stand. */
+/* From the PUT until the schedule begins, at first. */
 static const int64_t LEAD_US = 1000000;
-static const int64_t LEAD_PER_CONNECTION_US = 500;
 
 void phase_open_plan(const struct phase_plan *plan, int64_t duration_us, struct arrivals_plan *out)
 {
@@ -43,16 +42,16 @@ static bool announce(const struct fleet *fleet, const struct phase_plan *plan, i
            witness_remember(fleet->witness, plan->first_product, plan->first_product, epoch, error);
 }
 
-bool phase_open_schedule(const struct fleet *fleet, const struct phase_plan *plan,
-                         struct load *load, struct error *error)
+bool phase_open_announce(const struct fleet *fleet, const struct phase_plan *plan, int64_t idle_us,
+                         int64_t *start_us, struct error *error)
 {
-    phase_open_plan(plan, load->duration_s * 1000000, &load->arrivals);
-    load->lag_limit_us = plan->max_lag_ms * 1000;
-    if (plan->scenario != SCENARIO_BELL)
-        return true;
-    int64_t lead_us = LEAD_US + load->connections * LEAD_PER_CONNECTION_US;
-    load->start_us = clock_mono_us() + lead_us;
-    return announce(fleet, plan, lead_us + load->arrivals.parts[0].duration_us, error);
+    for (int64_t lead_us = LEAD_US;; lead_us *= 2) {
+        *start_us = clock_mono_us() + lead_us;
+        if (!announce(fleet, plan, lead_us + idle_us, error))
+            return false;
+        if (clock_mono_us() < *start_us)
+            return true;
+    }
 }
 
 bool phase_open_in_time(const struct phase_result *result, struct error *error)

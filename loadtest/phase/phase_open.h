@@ -12,9 +12,10 @@
  * if it has one. */
 void phase_open_plan(const struct phase_plan *plan, int64_t duration_us, struct arrivals_plan *out);
 
-/* Gives the load its schedule; a bell's sale is announced, and opens when the bell comes. */
-bool phase_open_schedule(const struct fleet *fleet, const struct phase_plan *plan,
-                         struct load *load, struct error *error);
+/* A sale that opens when the bell comes, `idle_us` after the schedule has begun. One that took
+ * longer to announce than its schedule waits is announced again. */
+bool phase_open_announce(const struct fleet *fleet, const struct phase_plan *plan, int64_t idle_us,
+                         int64_t *start_us, struct error *error);
 
 /* False, with the reason, when the generator was late: its figures are not the servers'. */
 bool phase_open_in_time(const struct phase_result *result, struct error *error);

@@ -241,6 +241,13 @@ static void request_path(const struct phase_plan *plan, char *out, size_t size)
         http_request_order_target(out, size, plan->strategy->name, query);
 }
 
+static bool announce(const struct load *load, int64_t *start_us, struct error *error)
+{
+    const struct loading *loading = load->context;
+    return phase_open_announce(loading->fleet, loading->plan, load->arrivals.parts[0].duration_us,
+                               start_us, error);
+}
+
 static bool load_once(const struct fleet *fleet, const struct phase_plan *plan,
                       const struct scrape *before, int64_t seconds, struct phase_result *result,
                       struct error *error)
@@ -275,6 +282,8 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan,
         .seed = plan->seed * 31 + result->runs,
         .watch_sold_out = plan->kind == PHASE_TRUTH && plan->products == 1,
         .sold_out_us = result->load.sold_out_us,
+        .lag_limit_us = plan->max_lag_ms * 1000,
+        .announce = plan->scenario == SCENARIO_BELL ? announce : NULL,
         .counted = plan->counted,
         .detail = plan->detail,
         .tick = tick,
@@ -284,8 +293,9 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan,
     for (size_t i = 0; fleet->instances && i < fleet->count; i++)
         load.servers[load.servers_count++] = fleet->instances[i].process.pid;
     struct load_result one;
-    if ((plan->rate_per_s > 0 && !phase_open_schedule(fleet, plan, &load, error)) ||
-        !generator_of(plan)->run(&load, &one, error))
+    if (plan->rate_per_s > 0)
+        phase_open_plan(plan, seconds * 1000000, &load.arrivals);
+    if (!generator_of(plan)->run(&load, &one, error))
         return false;
     load_add(&result->load, &one);
     result->runs++;

@@ -78,6 +78,7 @@ struct mischief {
     int signal_number;
     pid_t pid;
     int64_t stopped_us, continued_us;
+    pthread_t thread;
 };
 
 static void *do_mischief(void *argument)
@@ -96,16 +97,24 @@ static void *do_mischief(void *argument)
     return NULL;
 }
 
+/* Its times count from the schedule's beginning. */
+static bool begin_mischief(const struct load *load, int64_t *start_us, struct error *why)
+{
+    struct mischief *mischief = load->context;
+    (void)why;
+    *start_us = clock_mono_us();
+    mischief->at_us += *start_us;
+    mischief->pid = program->servers[0].process.pid;
+    assert_int_equal(pthread_create(&mischief->thread, NULL, do_mischief, mischief), 0);
+    return true;
+}
+
 static void run_with_mischief(struct load *load, struct mischief *mischief)
 {
-    pthread_t thread;
-    load->start_us = clock_mono_us() + 2000000;
-    mischief->at_us += load->start_us;
-    mischief->pid = program->servers[0].process.pid;
-    assert_int_equal(pthread_create(&thread, NULL, do_mischief, mischief), 0);
-    bool made = generator_open_loop.run(load, &result, &error);
-    pthread_join(thread, NULL);
-    t_done(made, error);
+    load->announce = begin_mischief;
+    load->context = mischief;
+    t_done(generator_open_loop.run(load, &result, &error), error);
+    pthread_join(mischief->thread, NULL);
 }
 
 /* Every order once, in the histograms and over time; what came long after the end is in no slice.
@@ -127,18 +136,18 @@ static void look_at_detail(const struct load_detail *detail)
 static void count_orders(double rate_per_s, int64_t duration_us, int64_t arrivals)
 {
     static struct load_detail detail;
-    put_on_sale(50);
     struct load load = load_of(rate_per_s, duration_us);
+    put_on_sale(load.connections); /* each of them has one order that is begun in time */
     load.detail = &detail;
     t_done(generator_open_loop.run(&load, &result, &error), error);
     assert_in_range(result.parts[0].arrivals, arrivals - 1, arrivals);
     assert_int_equal(in_all(), result.parts[0].arrivals);
-    assert_int_equal(of_class(LOAD_COMMITTED), 50);
+    assert_int_equal(of_class(LOAD_COMMITTED), load.connections);
     look_at_detail(&detail);
     assert_int_equal(result.abandoned, 0);
     assert_int_equal(result.requests + result.parts[0].never_started, in_all());
-    assert_int_equal(result.not_2xx, result.requests - 50);
-    assert_in_range(result.committed_in_time, 1, 50);
+    assert_int_equal(result.not_2xx, result.requests - load.connections);
+    assert_in_range(result.committed_in_time, 1, load.connections);
 }
 
 TEST(every_order_is_counted_once)
@@ -155,11 +164,11 @@ TEST(so_is_every_order_of_a_crowd)
 /* However late an answer comes: here nothing follows the lead. */
 TEST(what_the_lead_commits_is_not_counted)
 {
-    put_on_sale(50);
     struct load load = load_of(200, 5000000);
+    put_on_sale(load.connections);
     load.arrivals.lead_us = 5000000;
     t_done(generator_open_loop.run(&load, &result, &error), error);
-    assert_int_equal(of_class(LOAD_COMMITTED), 50);
+    assert_int_equal(of_class(LOAD_COMMITTED), load.connections);
     assert_int_equal(result.committed_in_time, 0);
 }
 
