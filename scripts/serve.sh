@@ -76,7 +76,7 @@ put_product() { # the answer of curl goes with it when it fails
   local token=${SECKILL_ADMIN_TOKEN:-} header=()
   [ -z "${SECKILL_ADMIN_TOKEN_FILE:-}" ] || token=$(cat "$SECKILL_ADMIN_TOKEN_FILE")
   [ -z "$token" ] || header=(-H "Authorization: Bearer $token")
-  curl -sS --fail-with-body --max-time 10 -X PUT "$url/products/1" "${header[@]}" -d '{"name": "first", "stock": 100}'
+  curl -sS --fail-with-body --retry 5 --max-time 60 -X PUT "$url/products/1" "${header[@]}" -d '{"name": "first", "stock": 100}'
 }
 
 # What to type for another sale, where a token is wanted with how a shell gets it: the reader's own is not printed.

@@ -1,6 +1,7 @@
 /* See harness.h. */
 #include "loadtest/commands/harness.h"
 
+#include "base/clock.h"
 #include "base/options/nearest.h"
 #include "loadtest/base/terminal.h"
 #include "loadtest/report/files.h"
@@ -10,7 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 300 };
+enum {
+    LINE_BYTES = 300,
+    READY_LIMIT_MS = 5000 /* after it listens: a slow PostgreSQL has the tables made meanwhile */
+};
 
 /* The line that says what is going on, rewritten in place; for a terminal alone. A line that is
  * longer than the terminal's could not be taken away again. */
@@ -142,10 +146,13 @@ bool harness_open_fleet(struct harness *harness, int count, struct error *error)
     fleet->balancer = *options->balancer ? options->balancer : NULL;
     for (size_t i = 0; i < fleet->count; i++)
         fleet->urls[i] = ours ? harness->instances[i].url : options->servers.items[i];
+    int64_t until_ms = clock_mono_ms() + (ours ? READY_LIMIT_MS : 0);
     for (size_t i = 0; i < fleet->count; i++) {
-        if (!api_ready(harness->api, fleet->urls[i], &harness->machine.durable,
-                       harness->machine.unsafe, error))
-            return false;
+        while (!api_ready(harness->api, fleet->urls[i], &harness->machine.durable,
+                          harness->machine.unsafe, error)) {
+            if (clock_mono_ms() >= until_ms || !process_sleep_ms(100))
+                return false;
+        }
     }
     int found = api_strategies(harness->api, fleet->urls[0], harness->strategies,
                                HARNESS_STRATEGIES_MAX, error);

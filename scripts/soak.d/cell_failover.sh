@@ -119,7 +119,7 @@ two_maps() {
 }
 
 put() { # URL PRODUCT
-  curl -fsS -o "$out/answer" --max-time 10 --noproxy '*' -X PUT -H "Authorization: Bearer $SECKILL_ADMIN_TOKEN" \
+  curl -fsS -o "$out/answer" --retry 5 --max-time 60 --noproxy '*' -X PUT -H "Authorization: Bearer $SECKILL_ADMIN_TOKEN" \
     -d '{"stock": 1000000}' "$1/products/$2" || fail "product $2 cannot be put on sale: $(cat "$out/answer")"
 }
 

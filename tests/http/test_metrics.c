@@ -161,6 +161,7 @@ TEST(the_process_and_its_backends_are_told_of)
     };
 
     struct server *fresh = server_start(NULL);
+    server_wait_ready(fresh, 200, NULL);
     read_page(fresh, text);
     for (size_t i = 0; i < sizeof series / sizeof *series; i++)
         if (!shows(text, series[i]))

@@ -60,6 +60,10 @@ class Server:
         line = self.process.stdout.readline()
         assert line.startswith("listening on http://"), f"the server does not start: {line!r}"
         self.port = int(line.rsplit(":", 1)[1])
+        end = time.monotonic() + PATIENCE_S
+        while ask(self.port, "GET", "/readyz")[0] != 200:
+            assert time.monotonic() < end, "the server is not ready"
+            time.sleep(0.1)
 
     def stop(self):
         self.process.terminate()

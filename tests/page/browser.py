@@ -58,6 +58,13 @@ class Server:
         line = self.process.stdout.readline()
         assert line.startswith("listening on http://"), f"the server does not start: {line!r}"
         self.url = line.split()[-1]
+        wait_for("PostgreSQL", self.is_ready)
+
+    def is_ready(self):
+        try:
+            return self.ask("GET", "/readyz")["ready"]
+        except urllib.error.HTTPError:
+            return False
 
     def ask(self, method, path, body=None):
         request = urllib.request.Request(self.url + path, method=method, data=body and json.dumps(body).encode(),

@@ -84,7 +84,7 @@ typed() { sed -n '/^\W\W\Wsh$/,/^\W\W\W$/{s/  *#.*//;/^\(curl\|wrk\) /p}' "$chec
 [ "$(typed README.md)" = "$(typed README.zh.md)" ] || fail "the Chinese README has other commands: $(typed README.zh.md)"
 lines=0 id=''
 while read -r line; do
-  line=${line/http:\/\/127.0.0.1:8080/$url} line=${line/-d10s/-d1s} line=${line/ID/$id}
+  line=${line/http:\/\/127.0.0.1:8080/$url} line=${line/-d10s/-d4s} line=${line/ID/$id}
   case $line in curl*) line="$line -sS --fail-with-body --max-time 60" ;; esac
   (cd "$checkout" && eval "$line") >"$work/answer" 2>&1 || fail "$line: $(cat "$work/answer")"
   case $line in

@@ -75,10 +75,10 @@ void expect_problem(struct server *server, int status, const char *code, const c
 void put_product(struct server *server, int64_t product, const char *body)
 {
     char target[64];
-    int status;
 
     snprintf(target, sizeof target, "/products/%lld", (long long)product);
-    status = server_status(server, "PUT", target, NULL, body);
+    server_wait_ready(server, 200, NULL);
+    int status = server_status(server, "PUT", target, NULL, body);
     if (status != 200 && status != 201)
         fail_msg("PUT %s %s: %d", target, body, status);
 }
