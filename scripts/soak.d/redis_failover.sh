@@ -223,13 +223,13 @@ break_redis() { # FAULT NUMBER
 }
 
 start_fleet() { # FAULT REPLICAS
-  local i url=$SECKILL_CLUSTER promise=redis_failover   # which in GET /strategies covers the fault
+  local i url=$SECKILL_CLUSTER lease_ms=2000 promise=redis_failover   # which in GET /strategies covers the fault
   unset SECKILL_STOCK_REDIS   # check knows no cluster
   case $1 in
     redis-failover) url=$sentinel && export SECKILL_STOCK_REDIS=unix://$sockets/$primary.sock ;;
-    slots) promise=many_instances ;;
+    slots) promise=many_instances lease_ms=4000 ;;   # which holds for as long as the lease does
   esac
-  server_options=(--lock-ttl-ms 2000 --work-timeout-ms 1500 --redis "$url" --stock-redis "$url" --stock-redis-replicas "$2")
+  server_options=(--lock-ttl-ms $lease_ms --work-timeout-ms 1500 --redis "$url" --stock-redis "$url" --stock-redis-replicas "$2")
   urls=('' '' '')
   for i in 0 1 2; do start_server $i; done
   promised=" $(curl -fsS --noproxy '*' "${urls[0]}/strategies" | grep -oE "\"name\": \"[^\"]*|\"$promise\": true" |

@@ -7,9 +7,10 @@ source "$root/scripts/stack.d/ports.sh"
 behind=() proxies=()
 
 # The project's own configuration without what is Docker's, its servers, and a line for every order.
+# On a machine that is shared with the load a check may take longer than its interval.
 write_proxy() { # FILE PORT
   sed -e "s/^  bind :8000/  bind 127.0.0.1:$2/" -e '/^resolvers /,/^$/d' -e '/^frontend alive/,/^$/d' \
-    -e 's/ resolvers .*//' -e '/^  server /d' -e '/^  log /d' -e '/httplog/d' "$1"
+    -e 's/ resolvers .*//' -e 's/^  timeout connect .*/&\n  timeout check 5s/' -e '/^  server /d' -e '/^  log /d' -e '/httplog/d' "$1"
 }
 
 write_servers() { # CELL

@@ -16,8 +16,9 @@ up_redis() { # SERVER SETTING...
   if ! pid_of "$name" >/dev/null; then
     wait_gone "$name" 20 || die "processes of a killed Redis are still in $home/$name"
     make_private "$home/$name"
-    # hz: what Redis does now and then, ten times a second, is 0.2 % of a core, and many stacks stand idle beside each other.
-    launch "$name" "$(command -v "$program")" --hz 1 --port 0 --unixsocket "$sockets/$name.sock" --unixsocketperm 700 \
+    # hz: what Redis does now and then, ten times a second, is 0.2 % of a core, and many stacks stand idle beside each other;
+    # but a BLPOP ends with the next time.
+    launch "$name" "$(command -v "$program")" --hz 4 --port 0 --unixsocket "$sockets/$name.sock" --unixsocketperm 700 \
       --dir "$home/$name" --daemonize no --save '' --maxmemory-policy noeviction "$@"
   fi
   wait_answer "$name" 60 redis_answers "$sockets/$name.sock"
