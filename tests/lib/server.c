@@ -283,18 +283,26 @@ void server_pause(struct server *server)
     assert_int_equal(waitpid(server->pid, &status, WUNTRACED), server->pid);
 }
 
+bool server_has_stopped(struct server *server)
+{
+    int status = 0;
+
+    if (waitpid(server->pid, &status, WUNTRACED | WNOHANG) != server->pid)
+        return false;
+    if (!WIFSTOPPED(status))
+        fail_msg("seckill-server %d ended instead of stopping", (int)server->pid);
+    return true;
+}
+
 void server_wait_stopped(struct server *server)
 {
     int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
-    int status = 0;
 
-    while (waitpid(server->pid, &status, WUNTRACED | WNOHANG) != server->pid) {
+    while (!server_has_stopped(server)) {
         if (clock_mono_us() >= until_us)
             fail_msg("seckill-server %d does not stop", (int)server->pid);
         clock_sleep_until(clock_mono_us() + POLL_US);
     }
-    if (!WIFSTOPPED(status))
-        fail_msg("seckill-server %d ended instead of stopping", (int)server->pid);
 }
 
 void server_resume(struct server *server)

@@ -56,6 +56,8 @@ void server_kill(struct server *server); /* SIGKILL; gone afterwards */
 void server_pause(struct server *server);
 /* Waits until a failpoint has stopped the whole process; server_resume lets it go on. */
 void server_wait_stopped(struct server *server);
+/* The same at a look: true once. */
+bool server_has_stopped(struct server *server);
 void server_resume(struct server *server);
 /* Lets go what failpoints hold, or would hold later. */
 void server_let_go(struct server *server);

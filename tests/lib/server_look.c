@@ -52,6 +52,7 @@ void server_wait_ready(struct server *server, int status, const char *text)
 {
     int64_t until_us = clock_mono_us() + t_patience_us();
 
+    server_wait_listening(server);
     for (bool as_said = false; !as_said;) {
         int64_t since_us = clock_mono_us();
         struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);

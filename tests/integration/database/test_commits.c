@@ -149,7 +149,7 @@ static void next_order_works(const struct way *way, int confirmed, int tombstone
     expect_rows("the next order", confirmed + 1, tombstones);
 }
 
-TEST_WITH(a_lost_reply_is_a_sale, start_server, server_teardown)
+TEST_WITH(a_lost_reply_is_a_sale, start_patient_server, server_teardown)
 {
     for (int i = 0; i < WAYS; i++) {
         struct crowd *crowd = begin(&ways[i], PG_FAULT_LOSE_REPLY);
@@ -160,7 +160,7 @@ TEST_WITH(a_lost_reply_is_a_sale, start_server, server_teardown)
     server_stop(here.server);
 }
 
-TEST_WITH(a_lost_request_is_none, start_server, server_teardown)
+TEST_WITH(a_lost_request_is_none, start_patient_server, server_teardown)
 {
     for (int i = 0; i < WAYS; i++) {
         struct crowd *crowd = begin(&ways[i], PG_FAULT_LOSE_REQUEST);
@@ -177,7 +177,7 @@ TEST_WITH(a_lost_request_is_none, start_server, server_teardown)
 }
 
 /* The one statement arrives after the order was settled: it must fail on the tombstone. */
-TEST_WITH(a_late_statement_meets_the_tombstone, start_server, server_teardown)
+TEST_WITH(a_late_statement_meets_the_tombstone, start_patient_server, server_teardown)
 {
     for (int i = 0; i < WAYS; i++) {
         if (strcmp(ways[i].statement, "commit") == 0)
@@ -488,7 +488,7 @@ TEST(a_cancel_outlasts_an_absence)
             crowd_finish(crowd, PATIENCE_US);
             assert_int_equal(crowd_count(crowd, 504, "outcome_unknown"), 1);
             http_reply_text(&crowd_at(crowd, 0)->reply, "order_id", id, sizeof id);
-            assert_in_range(crowd_at(crowd, 0)->took_us, 1900000, 6000000);
+            assert_in_range(crowd_at(crowd, 0)->took_us, 1900000, 20000000);
             crowd_destroy(crowd);
             pg_proxy_refuse_after_fault(here.db.proxy, false);
         }
@@ -536,7 +536,7 @@ TEST(an_order_without_a_wait_is_looked_into)
 }
 
 /* A whole batch shares the COMMIT that was lost: every order of it ends the same way. */
-TEST_WITH(a_batch_is_settled_together, start_server, server_teardown)
+TEST_WITH(a_batch_is_settled_together, start_patient_server, server_teardown)
 {
     for (int i = 0; i < 4; i++) {
         bool lose_reply = i % 2, in_steps = i / 2;

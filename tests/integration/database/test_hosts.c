@@ -80,7 +80,7 @@ TEST_WITH(first_host_is_silent, listen_silently, stop_listening)
     snprintf(conninfo, sizeof conninfo, "host=%s,%s port=5432 dbname=seckill user=seckill",
              silent.folder, folder);
     struct server *server = server_start("--database", conninfo);
-    assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 200);
+    server_wait_ready(server, 200, NULL);
     shop_put(server, 1, 1, NULL);
     expect_order(server, 1, 1);
     server_stop(server);
@@ -152,7 +152,7 @@ TEST_WITH(name_server_is_silent, silence_names, let_names_be)
     snprintf(conninfo, sizeof conninfo, "host=db.invalid,%s port=5432 dbname=seckill user=seckill",
              folder);
     struct server *server = server_start("--database", conninfo);
-    assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 200);
+    server_wait_ready(server, 200, NULL);
     assert_true(server_says(server, "failpoint resolver.ask: hold"));
     shop_put(server, 1, 1000, NULL);
     expect_order(server, 1, 1);
@@ -206,7 +206,7 @@ TEST(standby_stands_first)
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         pair_conninfo(conninfo, sizeof conninfo, pair.standby, pair.primary, asked[i]);
         struct server *server = server_start("--database", conninfo, "--redis", NULL);
-        assert_int_equal(server_status(server, "GET", "/readyz", NULL, NULL), 200);
+        server_wait_ready(server, 200, NULL);
         shop_put(server, 1, 10, NULL);
         expect_order(server, 1, 1);
         server_stop(server);

@@ -328,7 +328,7 @@ static void come_after_the_purge(const struct lone *lone)
                       .body = lone->body,
                       .product = ++here.product,
                       .user = 1,
-                      .more = "&wait_ms=1000"};
+                      .more = "&wait_ms=30000"};
     struct crowd *crowd = crowd_create();
     int64_t until_us = clock_mono_us() + PATIENCE_US;
 
@@ -417,6 +417,7 @@ TEST(a_payment_is_looked_into)
         struct buy buy = {.strategy = "conditional",
                           .product = ++here.product,
                           .user = 1,
+                          .more = "&wait_ms=30000",
                           .members = ", \"hold_s\": 600"};
         struct crowd *crowd = crowd_create();
         char id[SHOP_ID_SIZE];

@@ -168,7 +168,7 @@ TEST(schema_lock_is_held)
     /* A server that finds the schema complete does not take the lock. */
     witness_run(here.witness, "SELECT pg_advisory_lock(" SCHEMA_LOCK ")");
     struct server *late = server_start(NULL);
-    assert_int_equal(server_status(late, "GET", "/readyz", NULL, NULL), 200);
+    server_wait_ready(late, 200, NULL);
     server_stop(late);
     server_stop(waiting);
 }

@@ -62,6 +62,7 @@ static void detail_of(struct server *server, const char *backend, char out[DETAI
     http_reply_fini(&reply);
 }
 
+/* `words` "": none. */
 static void wait_detail(struct server *server, const char *backend, const char *words)
 {
     int64_t until_us = clock_mono_us() + t_patience_us();
@@ -69,7 +70,7 @@ static void wait_detail(struct server *server, const char *backend, const char *
 
     for (;;) {
         detail_of(server, backend, detail);
-        if (strstr(detail, words))
+        if (*words ? strstr(detail, words) != NULL : !*detail)
             return;
         if (clock_mono_us() >= until_us)
             fail_msg("/readyz says \"%s\" of %s, and nothing of \"%s\"", detail, backend, words);

@@ -72,7 +72,22 @@ static void expect_units(int64_t product, int64_t stock, int64_t sold)
 }
 
 /* The transaction that gives the units back has read the order as pending and waits for the
- * product's row; the payment is committed meanwhile. */
+ * product's row; the payment is committed meanwhile. Whether it has waited for so long. */
+static bool is_paid_between(struct server *server, const char *id)
+{
+    int64_t before = server_metric(server, "seckill_orders_total", "kind=\"expire\"");
+    struct witness *holder = witness_hold(conninfo, HELD);
+
+    witness_run(witness, "UPDATE orders SET status = 4 WHERE id = '%s'", id);
+    end_holds();
+    witness_wait_blocked(witness, 1);
+    witness_run(witness, "UPDATE orders SET status = 1 WHERE id = '%s'", id);
+    witness_release(holder);
+    T_UNTIL(server_metric(server, "seckill_orders_total", "kind=\"expire\"") > before);
+    return server_metric(server, "seckill_orders_total",
+                         "kind=\"expire\",outcome=\"not_cancellable\"") == 1;
+}
+
 TEST(a_payment_between_keeps_the_order)
 {
     char id[SHOP_ID_SIZE];
@@ -80,13 +95,7 @@ TEST(a_payment_between_keeps_the_order)
 
     shop_put(server, HELD, 5, ", \"limit_per_user\": 1");
     buy_pending(server, HELD, "conditional", 1, id);
-    struct witness *holder = witness_hold(conninfo, HELD);
-    end_holds();
-    witness_wait_blocked(witness, 1);
-    witness_run(witness, "UPDATE orders SET status = 1 WHERE id = '%s'", id);
-    witness_release(holder);
-    server_wait_metric(server, "seckill_orders_total",
-                       "kind=\"expire\",outcome=\"not_cancellable\"", 1);
+    T_UNTIL(is_paid_between(server, id));
     shop_wait_status(server, id, "confirmed");
     expect_units(HELD, 4, 1);
     assert_int_equal(
@@ -172,8 +181,8 @@ TEST(the_time_alone_decides)
 
     buy_pending(server, HELD, "conditional", 2, id);
     witness_run(witness, "UPDATE orders SET expire_at = clock_timestamp() WHERE id = '%s'", id);
-    server_wait_metric(server, "seckill_orders_total", "kind=\"expire\",outcome=\"cas_exhausted\"",
-                       1);
+    T_UNTIL(server_metric(server, "seckill_orders_total",
+                          "kind=\"expire\",outcome=\"cas_exhausted\"") >= 1);
     shop_expect_pay(server, id, 200, "");
     expect_units(HELD, 4, 1);
     server_stop(server);
@@ -357,7 +366,7 @@ TEST(an_older_schema_is_brought_up_once)
     for (int i = 0; i < SERVERS; i++)
         servers[i] = server_launch((const char *const[]){NULL});
     for (int i = 0; i < SERVERS; i++)
-        server_wait_listening(servers[i]);
+        server_wait_ready(servers[i], 200, NULL);
     assert_int_equal(witness_number(witness, "SELECT count(*) FROM seckill_schema WHERE version ="
                                              " (SELECT max(version) FROM seckill_schema)"),
                      1);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 
 #include <signal.h>
+#include <string.h>
 
 /* Died between SETNX and EXPIRE -----------------------------------------------------------------
  */
@@ -71,6 +72,11 @@ TEST(a_death_under_a_lease_locks_for_one_lease)
 /* Mis-deletes -----------------------------------------------------------------------------------
  */
 
+static void end_stamp(void)
+{
+    redis_probe(NULL, 0, "SET seckill:lock:redis-getset:%lld 1", (long long)contenders.product);
+}
+
 struct third {
     struct server *a;
     struct server *b;
@@ -78,17 +84,21 @@ struct third {
     struct crowd *next;
 };
 
-/* A has sold and stops before it releases, past its lease; B has the lock and stops after it has
+/* A has sold and stops before it releases; its lease ends; B has the lock and stops after it has
  * read the stock; A releases. */
 static struct third release_late(const char *strategy, const char *failpoint)
 {
-    struct third the = {contender_start(failpoint, "3000", "2900"),
+    struct third the = {contender_start(failpoint, "60000", "50000"),
                         contender_start("body.after-read=stop", "60000", "50000"),
                         contender_start(NULL, "60000", "50000"), NULL};
 
     contenders_put(the.a, 2);
     struct crowd *first = contender_begin(the.a, strategy, 1);
     server_wait_stopped(the.a);
+    if (strcmp(strategy, "redis-getset") == 0)
+        end_stamp();
+    else
+        assert_int_equal(contenders_lock("DEL", contender_lock(strategy)), 1);
     the.next = contender_begin(the.b, strategy, 2);
     server_wait_stopped(the.b);
     server_resume(the.a);
@@ -177,7 +187,7 @@ TEST(of_two_that_take_over_one_wins)
     struct server *b = contender_start("body.after-read=stop", "60000", "50000");
 
     contenders_put(a, 1);
-    redis_probe(NULL, 0, "SET seckill:lock:redis-getset:%lld 1", (long long)contenders.product);
+    end_stamp();
     struct crowd *first = contender_begin(a, "redis-getset", 1);
     server_wait_stopped(a);
     struct crowd *second = contender_begin(b, "redis-getset", 2);
@@ -196,14 +206,14 @@ TEST(of_two_that_take_over_one_wins)
 }
 
 /* A has seen the ended stamp and stops; whoever took the lock over has unlocked it. A's GETSET
- * finds nothing, so A has no lock, and leaves one: it is nobody's until its lease is over. */
+ * finds nothing, so A has no lock, and leaves one: it is nobody's until its stamp has ended. */
 TEST(a_late_take_over_locks_for_nobody)
 {
-    struct server *a = contender_start("redis-getset.take-over=stop", "3000", "2900");
-    struct server *b = contender_start(NULL, "3000", "2900");
+    struct server *a = contender_start("redis-getset.take-over=stop", "60000", "50000");
+    struct server *b = start_patient();
 
     contenders_put(a, 1);
-    redis_probe(NULL, 0, "SET seckill:lock:redis-getset:%lld 1", (long long)contenders.product);
+    end_stamp();
     struct crowd *first = contender_begin(a, "redis-getset", 1);
     server_wait_stopped(a);
     contenders_lock("DEL", "redis-getset");
@@ -213,6 +223,7 @@ TEST(a_late_take_over_locks_for_nobody)
         look_again(begun_us);
     contender_waits_in_vain(b, "redis-getset", 2);
     assert_false(crowd_wait(first, 1, clock_mono_us()));
+    end_stamp();
     contender_finish(first, 201, "");
     witness_expect_exact(contenders.witness, contenders.product);
     server_stop(a);

@@ -41,10 +41,10 @@ static struct crowd *begin_selling_out(struct server *server, const char *strate
 }
 
 /* A stops with the lock, and again after it has read the stock; B waits for the lease to end, sells
- * all of it and ends; A goes on. B answers before it unlocks, and redis-reentrant asks for its lock
- * again: therefore the end. It is two, so that the figure that A has in its hand is wrong also
- * where nothing but the figure is written. Several strategies go through it at once, each on a
- * product of its own, for most of it is waiting for the leases. */
+ * all of it and unlocks, which it does after it has answered; A goes on. It is two, so that the
+ * figure that A has in its hand is wrong also where nothing but the figure is written. Several
+ * strategies go through it at once, each on a product of its own, for most of it is waiting for the
+ * leases. */
 static void pause_holders(struct paused *rows, int count, int status, const char *code)
 {
     struct server *b = contender_start(NULL, "12000", "11400");
@@ -73,13 +73,17 @@ static void pause_holders(struct paused *rows, int count, int status, const char
         server_wait_stopped(rows[i].a);
     for (int i = 0; i < count; i++)
         contender_finish(rows[i].next, 201, "");
-    server_stop(b);
+    for (int i = 0; i < count; i++) {
+        contenders.product = rows[i].product;
+        T_UNTIL(!contenders_lock("EXISTS", contender_lock(rows[i].strategy)));
+    }
     for (int i = 0; i < count; i++)
         server_resume(rows[i].a);
     for (int i = 0; i < count; i++) {
         contender_finish(rows[i].late, status, code);
         server_kill(rows[i].a);
     }
+    server_stop(b);
 }
 
 TEST(a_holder_paused_past_its_lease_oversells)
@@ -140,27 +144,36 @@ TEST(a_lease_that_has_ended_is_not_worked_under)
 TEST(an_order_asks_to_stall)
 {
     static const struct {
-        const char *strategy, *lock;
+        const char *strategy;
         int status;
         const char *code;
-    } cases[] = {{"redis-token", "redis-token", 201, ""},
-                 {"redis-watchdog", "redis-watchdog", 201, ""},
-                 {"redis-fenced", "redis-token", 503, "lease_lost"}};
-    struct server *server = server_start("--lock-ttl-ms", "6000", "--work-timeout-ms", "5900",
-                                         "--stall-ms", "2000", "--stock-redis", "unix:///nowhere");
+    } cases[] = {
+        {"redis-token", 201, ""}, {"redis-watchdog", 201, ""}, {"redis-fenced", 503, "lease_lost"}};
+    enum { CASES = sizeof cases / sizeof *cases };
+    struct server *server = server_start("--lock-ttl-ms", "12000", "--work-timeout-ms", "11900",
+                                         "--stall-ms", "4000", "--stock-redis", "unix:///nowhere");
+    struct crowd *late[CASES];
+    struct crowd *next[CASES];
+    int64_t products[CASES];
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (int i = 0; i < CASES; i++) {
         contenders_put(server, PAUSED_STOCK);
+        products[i] = contenders.product;
+    }
+    for (int i = 0; i < CASES; i++) {
         struct buy buy = contender_order(cases[i].strategy, 1);
-        struct crowd *late = crowd_create();
-        int64_t begun_us = clock_mono_us();
+        late[i] = crowd_create();
+        buy.product = contenders.product = products[i];
         buy.more = "&wait_ms=40000&stall=true";
-        shop_crowd_buy(late, server, &buy);
-        crowd_send(late);
-        while (!contenders_lock("EXISTS", cases[i].lock))
-            look_again(begun_us);
-        contender_finish(begin_selling_out(server, cases[i].strategy), 201, "");
-        contender_finish(late, cases[i].status, cases[i].code);
+        shop_crowd_buy(late[i], server, &buy);
+        crowd_send(late[i]);
+        T_UNTIL(contenders_lock("EXISTS", contender_lock(cases[i].strategy)));
+        next[i] = begin_selling_out(server, cases[i].strategy);
+    }
+    for (int i = 0; i < CASES; i++) {
+        contender_finish(next[i], 201, "");
+        contender_finish(late[i], cases[i].status, cases[i].code);
+        contenders.product = products[i];
         if (*cases[i].code)
             witness_expect_exact(contenders.witness, contenders.product);
         else

@@ -22,6 +22,7 @@ static struct server *let_another_consume(struct queue_shop *shop, const char *d
 {
     char *conninfo = stack_database_create(database);
     struct server *other = server_start("--system-name", "nobody", "--database", conninfo);
+    server_wait_ready(other, 200, NULL);
     struct witness *witness = witness_open(conninfo);
 
     if (is_copy)

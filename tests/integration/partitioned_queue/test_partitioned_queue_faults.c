@@ -119,7 +119,7 @@ static void wait_sold_out(struct server *server, const struct buy *buy)
     char code[32] = "";
 
     while (strcmp(code, "sold_out") != 0) {
-        struct http_reply reply = shop_send(server, buy);
+        struct http_reply reply = shop_buy(server, buy);
         http_reply_code(&reply, code, sizeof code);
         http_reply_fini(&reply);
         if (clock_mono_us() >= until_us)
@@ -146,7 +146,7 @@ TEST(a_mirror_is_told_before_the_answer)
     shop_put(shop.servers[1], PRODUCT, 0, NULL);
     shop_expect_buy(shop.servers[1], &buy, 409, "sold_out", NULL);
     restock.quantity = 2;
-    restock.more = "&wait_ms=1000";
+    restock.more = "&wait_ms=5000";
     shop_expect_restock(shop.servers[1], &restock, 200, "");
     shop_expect_buy(shop.servers[1], &buy, 201, "", NULL);
     server_let_go(shop.servers[0]);

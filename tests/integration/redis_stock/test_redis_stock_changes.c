@@ -272,7 +272,7 @@ TEST(a_wrong_window_holds_up_nobody_else)
     struct crowd *crowd = crowd_create();
 
     cluster.product++;
-    cluster_start("stock-reserved=pause:1500@2,stock-loading=hold@2", NULL);
+    cluster_start_working("stock-reserved=pause:1500@2,stock-loading=hold@2", NULL, "60000");
     shop_put(cluster.servers[0], cluster.product, 5, NULL);
     struct witness *holder = cluster_hold();
     struct buy repeat = cluster_buy_with(1, "again");

@@ -33,6 +33,7 @@ TEST(who_cannot_look_says_so)
 
     cluster.product++;
     struct server *without = server_start("--redis", NULL, "--stock-redis", NULL);
+    server_wait_ready(without, 200, NULL);
     snprintf(none, sizeof none, "/orders/018f0000-0000-7000-8000-000000000001");
     expect_said(without, "GET", none, 404, "not_found"); /* nobody has used redis-stock here */
     struct server *with = cluster_start(NULL, NULL);

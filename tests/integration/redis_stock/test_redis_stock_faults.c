@@ -54,7 +54,7 @@ static void expect_all_written(struct crowd *crowd, int64_t reservations)
 static void die_at(const char *failpoint, bool committed)
 {
     cluster.product++;
-    struct server *first = cluster_start(failpoint, NULL);
+    struct server *first = cluster_start_working(failpoint, NULL, "60000");
     shop_put(first, cluster.product, 1000, NULL);
     struct crowd *crowd = buy_until_it_dies(first, 2);
     int64_t reserved = cluster_waiting();

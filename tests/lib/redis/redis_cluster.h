@@ -33,6 +33,8 @@ void cluster_move(int slot);
 /* How long a primary may be silent before its replica takes over; the stack's time for it. */
 enum { CLUSTER_NODE_TIMEOUT_MS = 2000 };
 void cluster_be_patient(int ms);
+/* It is silent for long enough: waits until a node that lives has the slot. */
+void cluster_replace(int slot);
 /* As a test's setup: whatever another one has left, all nodes run, and the one that --redis names
  * is a primary. */
 int cluster_restore(void **state);

@@ -136,21 +136,24 @@ int64_t redis_probe_at(const char *url, const char *format, ...)
     return value;
 }
 
-int64_t redis_probe_calls(const char *command)
+int64_t redis_probe_sum(const char *section, const char *name)
 {
     char urls[NODES_MAX][2 * HOST_SIZE];
-    char name[64];
-    int64_t calls = 0;
+    int64_t sum = 0;
 
-    snprintf(name, sizeof name, "cmdstat_%s:calls=", command);
     for (int i = list_nodes(stack_redis(), urls); i-- > 0;) {
         redisContext *context = redis_probe_dial(urls[i]);
-        redisReply *reply = redisCommand(context, "INFO commandstats");
+        redisReply *reply = redisCommand(context, "INFO %s", section);
         assert_true(reply && reply->type == REDIS_REPLY_STRING);
         const char *at = strstr(reply->str, name);
-        calls += at ? atoll(at + strlen(name)) : 0;
+        sum += at ? atoll(at + strlen(name)) : 0;
         freeReplyObject(reply);
         redisFree(context);
     }
-    return calls;
+    return sum;
+}
+
+int64_t redis_probe_calls(const char *command)
+{
+    return redis_probe_sum("commandstats", t_text("cmdstat_%s:calls=", command));
 }

@@ -20,6 +20,10 @@ int64_t redis_probe_at(const char *url, const char *format, ...);
 /* How often Redis has run a command ("evalsha") since CONFIG RESETSTAT. */
 int64_t redis_probe_calls(const char *command);
 
+/* A figure of INFO's section, whose name is before it ("blocked_clients:"); of a cluster's nodes
+ * the sum. */
+int64_t redis_probe_sum(const char *section, const char *name);
+
 /* For calls of another form: a connection, and whether a node of a cluster has answered that
  * another one has the key. */
 enum { REDIS_PROBE_URL = 128 };
