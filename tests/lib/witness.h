@@ -12,6 +12,9 @@
 
 struct witness;
 
+/* The advisory lock under which servers make the schema (schema_text.h). */
+#define SCHEMA_LOCK "32476585539202156"
+
 struct witness *witness_open(const char *conninfo);
 void witness_close(struct witness *witness); /* NULL is allowed */
 

@@ -185,7 +185,7 @@ TEST(the_advisory_lock_is_asked_for)
 TEST(the_schemas_lock_is_another)
 {
     shop_put(server, product, 10, NULL);
-    witness_run(witness, "SELECT pg_advisory_lock(32476585539202156)");
+    witness_run(witness, "SELECT pg_advisory_lock(" SCHEMA_LOCK ")");
     struct buy buy = {
         .strategy = "advisory-lock", .product = product, .user = 1, .more = "&wait_ms=20000"};
     shop_expect_buy(server, &buy, 201, "", NULL);

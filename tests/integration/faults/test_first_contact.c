@@ -16,9 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of postgres/store/schema.c. */
-#define SCHEMA_LOCK "32476585539202156"
-
 static struct {
     char *conninfo; /* owned; a fresh database for each test */
     char *folder;   /* owned; of PostgreSQL's socket */

@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DATABASE    "seckill_lost"
-#define SCHEMA_LOCK "32476585539202156" /* store_schema.c */
+#define DATABASE "seckill_lost"
 enum { STOCK = 5, LEFT = 2 };
 
 static struct {
