@@ -16,6 +16,7 @@ enum {
     READ_MOST_US = 500000,
     TRIES_MAX = 200, /* of one command; TRYAGAIN pauses in between */
     TRIES_AT_ONCE = 3,
+    TRY_LEAST_US = 200000, /* a try after TRYAGAIN that has less may lose its answer */
     AIMS = 64 /* slots that are remembered, each of another 64th of all */
 };
 
@@ -309,7 +310,7 @@ static bool goes_on(struct redis *redis, struct redis *node, struct way *way, in
     if (way->direction == REDIS_AGAIN || way->tries > TRIES_AT_ONCE)
         clock_sleep_until(
             clock_earlier(clock_mono_us() + random_backoff_us((unsigned)way->tries), until_us));
-    return clock_mono_us() < until_us;
+    return clock_mono_us() + (way->direction == REDIS_AGAIN ? TRY_LEAST_US : 0) < until_us;
 }
 
 /* No connection, so nothing was sent: another node may have the slot by now. */
