@@ -7,6 +7,7 @@ for _, product in ipairs(redis.call('SMEMBERS', KEYS[2])) do
     local mirror = ARGV[1] .. ':mirror:' .. product
     local generation = redis.call('HGET', mirror, 'generation')
     redis.call('DEL', mirror)
+    redis.call('SET', ARGV[1] .. ':unloaded:' .. product, '', 'PX', 25) -- as stock_forget.lua
     if generation then redis.call('UNLINK', ARGV[1] .. ':users:' .. product .. ':' .. generation) end
 end
 redis.call('DEL', KEYS[2])

@@ -19,6 +19,33 @@ static int64_t correct(const char *generation, const char *units)
     return done;
 }
 
+static int64_t forget(void)
+{
+    int64_t gone = -1;
+
+    assert_int_equal(redis_script(scripts_redis(), LUA_STOCK_FORGET, 1, 2,
+                                  (const char *const[]){LOADED, PREFIX, PRODUCT}, scripts_soon(),
+                                  &gone),
+                     REDIS_OK);
+    return gone;
+}
+
+static bool is_told_to_two(void)
+{
+    assert_int_equal(scripts_load("1", GENERATION, "0", ""), 1);
+    assert_int_equal(forget(), 1);
+    return forget() == 1;
+}
+
+/* An instance may refuse for one lease more by what the mirror said: of two that bring units back at
+ * the same time the one that finds it unloaded has to wait as well. */
+TEST(who_finds_a_mirror_just_unloaded_is_told)
+{
+    assert_int_equal(forget(), 0);
+    T_UNTIL(is_told_to_two());
+    T_UNTIL(forget() == 0);
+}
+
 /* Nobody waits for its answer any more, and its order has been told that it was not done. */
 TEST(a_call_that_was_given_up_never_runs)
 {
