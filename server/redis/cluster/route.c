@@ -17,7 +17,7 @@ enum {
     TRIES_MAX = 200, /* of one command; TRYAGAIN pauses in between */
     TRIES_AT_ONCE = 3,
     TRY_LEAST_US = 200000, /* a try after TRYAGAIN that has less may lose its answer */
-    AIMS = 64 /* slots that are remembered, each of another 64th of all */
+    AIMS = 64              /* slots that are remembered, each of another 64th of all */
 };
 
 struct redis_route {

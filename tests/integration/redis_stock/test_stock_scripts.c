@@ -37,8 +37,8 @@ static bool is_told_to_two(void)
     return forget() == 1;
 }
 
-/* An instance may refuse for one lease more by what the mirror said: of two that bring units back at
- * the same time the one that finds it unloaded has to wait as well. */
+/* An instance may refuse for one lease more by what the mirror said: of two that bring units back
+ * at the same time the one that finds it unloaded has to wait as well. */
 TEST(who_finds_a_mirror_just_unloaded_is_told)
 {
     assert_int_equal(forget(), 0);

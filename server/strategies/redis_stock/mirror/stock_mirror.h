@@ -19,8 +19,8 @@
 enum stock_result stock_mirror_load(struct stock_link *link, int64_t product_id, bool anew,
                                     int64_t load_until_us);
 /* Unloads those of `count` mirrors from `first` on that are in the link's shard, which is the
- * first's and comes again every `step` products; *gone is how many there were, or had been less than
- * STOCK_LEASE_US ago. */
+ * first's and comes again every `step` products; *gone is how many there were, or had been less
+ * than STOCK_LEASE_US ago. */
 enum stock_result stock_mirror_forget_run(struct stock_link *link, int64_t first, int64_t count,
                                           int64_t step, int64_t *gone);
 /* Unloads one; *gone is 1 or 0 of it. */
