@@ -23,7 +23,7 @@ static int64_t forget(void)
 {
     int64_t gone = -1;
 
-    assert_int_equal(redis_script(scripts_redis(), LUA_STOCK_FORGET, 1, 2,
+    assert_int_equal(redis_script(scripts_redis(), LUA_STOCK_FORGET, 1, 3,
                                   (const char *const[]){LOADED, PREFIX, PRODUCT}, scripts_soon(),
                                   &gone),
                      REDIS_OK);
