@@ -43,9 +43,9 @@ static struct server *start_at(int which, const char *replicas, const char *fail
                                const char *work_ms)
 {
     server_use_failpoints(failpoints);
-    struct server *server =
-        server_start("--stock-redis", here.url[which], "--stock-redis-replicas", replicas,
-                     "--work-timeout-ms", work_ms, "--system-name", "replicas");
+    struct server *server = server_start("--stock-redis", here.url[which], "--stock-redis-replicas",
+                                         replicas, "--work-timeout-ms", work_ms, "--lock-ttl-ms",
+                                         "90000", "--system-name", "replicas");
     server_use_failpoints(NULL);
     return server;
 }
