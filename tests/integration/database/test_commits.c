@@ -341,7 +341,7 @@ TEST(a_lock_whose_lease_ended_meanwhile_is_another_s)
 }
 
 /* Restocks are settled the same way; a cancel that was not done is made again. */
-TEST_WITH(restocks_and_cancels, start_server, server_teardown)
+TEST_WITH(restocks_and_cancels, start_patient_server, server_teardown)
 {
     for (int i = 0; i < WAYS; i++) {
         for (int lose_reply = 0; lose_reply < 2; lose_reply++) {

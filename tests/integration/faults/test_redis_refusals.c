@@ -131,22 +131,15 @@ static void end(const struct fault *fault, const struct place *place)
         fault->end_by(place);
 }
 
-static bool answers_200(struct server *server, struct http_reply *reply)
-{
-    http_reply_fini(reply);
-    *reply = server_call(server, "GET", "/readyz", NULL, NULL);
-    return reply->status == 200;
-}
-
 /* What /readyz says of a backend, once PostgreSQL serves. */
 static bool backend_up(struct server *server, const char *backend, char detail[DETAIL_SIZE])
 {
-    struct http_reply reply = {0};
+    server_wait_ready(server, 200, NULL);
+    struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
     char path[64];
     char name[64] = "";
     int i = 0;
 
-    T_UNTIL(answers_200(server, &reply));
     for (; strcmp(name, backend) != 0; i++) {
         assert_true(i < http_reply_count(&reply, "backends"));
         snprintf(path, sizeof path, "backends.%d.name", i);

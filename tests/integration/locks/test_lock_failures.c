@@ -179,12 +179,13 @@ TEST(a_skewed_clock_steals_a_live_lock)
  * ------------------------------------------------------------------------------------
  */
 
-/* A has seen the ended stamp and stops; B takes the lock over and has read the stock; A goes on,
- * and has to ask again. */
+/* A has seen the ended stamp and stops, for longer than a call of Redis may take; B takes the lock
+ * over and has read the stock; A goes on, and has to ask again. */
 TEST(of_two_that_take_over_one_wins)
 {
     struct server *a = contender_start("redis-getset.take-over=stop", "60000", "50000");
-    struct server *b = contender_start("body.after-read=stop", "60000", "50000");
+    struct server *b =
+        contender_start("lock.acquired=pause:1200,body.after-read=stop", "60000", "50000");
 
     contenders_put(a, 1);
     end_stamp();

@@ -37,6 +37,19 @@ static bool is_told_to_two(void)
     return forget() == 1;
 }
 
+static bool is_told_after_a_close(void)
+{
+    int64_t batches = -1;
+
+    assert_int_equal(scripts_load("1", GENERATION, "0", ""), 1);
+    assert_int_equal(
+        redis_script(scripts_redis(), LUA_STOCK_CLOSE, 4, 6,
+                     (const char *const[]){UNITS, LOADED, ORDERS, WAITING, PREFIX, "1"},
+                     scripts_soon(), &batches),
+        REDIS_OK);
+    return forget() == 1;
+}
+
 /* An instance may refuse for one lease more by what the mirror said: of two that bring units back
  * at the same time the one that finds it unloaded has to wait as well. */
 TEST(who_finds_a_mirror_just_unloaded_is_told)
@@ -44,6 +57,7 @@ TEST(who_finds_a_mirror_just_unloaded_is_told)
     assert_int_equal(forget(), 0);
     T_UNTIL(is_told_to_two());
     T_UNTIL(forget() == 0);
+    T_UNTIL(is_told_after_a_close());
 }
 
 /* Nobody waits for its answer any more, and its order has been told that it was not done. */

@@ -222,18 +222,14 @@ int cluster_seed(void)
 
 void cluster_be_patient(int ms)
 {
-    int ports[CLUSTER_PRIMARIES];
-
-    cluster_primaries(ports);
-    for (int i = 0; i < CLUSTER_PRIMARIES; i++)
-        cluster_tell(ports[i], "CONFIG SET cluster-node-timeout %d", ms);
+    for (int i = 1; i <= NODES; i++)
+        if (lives(port_of(i)))
+            cluster_tell(port_of(i), "CONFIG SET cluster-node-timeout %d", ms);
 }
 
 void cluster_replace(int slot)
 {
-    for (int i = 1; i <= NODES; i++)
-        if (lives(port_of(i)))
-            cluster_tell(port_of(i), "CONFIG SET cluster-node-timeout %d", CLUSTER_NODE_TIMEOUT_MS);
+    cluster_be_patient(CLUSTER_NODE_TIMEOUT_MS);
     T_UNTIL(lives(cluster_owner(slot)));
 }
 
