@@ -71,6 +71,13 @@ int server_status(struct server *server, const char *method, const char *target,
                   const char *headers, const char *body);
 /* Waits until /readyz answers with `status`, and its body holds `text`; NULL: whatever it holds. */
 void server_wait_ready(struct server *server, int status, const char *text);
+/* What /readyz, and with which status, says of a backend, by its name there. */
+struct server_backend {
+    int status;
+    bool up;
+    char detail[1024];
+};
+struct server_backend server_backend(struct server *server, const char *name);
 /* Whether a line of its log holds `text`. */
 bool server_says(const struct server *server, const char *text);
 /* The sum of a family's series in /metrics whose labels contain `labels`. */

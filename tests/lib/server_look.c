@@ -65,6 +65,28 @@ void server_wait_ready(struct server *server, int status, const char *text)
     }
 }
 
+struct server_backend server_backend(struct server *server, const char *name)
+{
+    struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
+    struct server_backend found = {.status = reply.status};
+    char path[64];
+    char named[64] = "";
+    int i = 0;
+
+    for (; strcmp(named, name) != 0; i++) {
+        if (i >= http_reply_count(&reply, "backends"))
+            fail_msg("/readyz does not name %s: %s", name, reply.body);
+        snprintf(path, sizeof path, "backends.%d.name", i);
+        http_reply_text(&reply, path, named, sizeof named);
+    }
+    snprintf(path, sizeof path, "backends.%d.up", i - 1);
+    found.up = http_reply_bool(&reply, path);
+    snprintf(path, sizeof path, "backends.%d.detail", i - 1);
+    http_reply_text(&reply, path, found.detail, sizeof found.detail);
+    http_reply_fini(&reply);
+    return found;
+}
+
 bool server_says(const struct server *server, const char *text)
 {
     int64_t since_us = clock_mono_us();

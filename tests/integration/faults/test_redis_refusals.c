@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NODES = 3, PATH_SIZE = 200, DETAIL_SIZE = 256 };
+enum { NODES = 3, PATH_SIZE = 200 };
 
 /* The test's own connections, made before anything is refused: they stay authenticated. */
 static struct place {
@@ -131,26 +131,11 @@ static void end(const struct fault *fault, const struct place *place)
         fault->end_by(place);
 }
 
-/* What /readyz says of a backend, once PostgreSQL serves. */
-static bool backend_up(struct server *server, const char *backend, char detail[DETAIL_SIZE])
+/* Once PostgreSQL serves. */
+static struct server_backend look(struct server *server, const char *backend)
 {
     server_wait_ready(server, 200, NULL);
-    struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
-    char path[64];
-    char name[64] = "";
-    int i = 0;
-
-    for (; strcmp(name, backend) != 0; i++) {
-        assert_true(i < http_reply_count(&reply, "backends"));
-        snprintf(path, sizeof path, "backends.%d.name", i);
-        http_reply_text(&reply, path, name, sizeof name);
-    }
-    snprintf(path, sizeof path, "backends.%d.detail", i - 1);
-    http_reply_text(&reply, path, detail, DETAIL_SIZE);
-    snprintf(path, sizeof path, "backends.%d.up", i - 1);
-    bool up = http_reply_bool(&reply, path);
-    http_reply_fini(&reply);
-    return up;
+    return server_backend(server, backend);
 }
 
 static bool names(const char *detail, const char *word)
@@ -168,14 +153,13 @@ static void wait_told(struct server *server, const char *backend, const char *wo
                       bool (*has)(const char *detail, const char *word))
 {
     int64_t until_us = clock_mono_us() + t_patience_us();
-    char detail[DETAIL_SIZE];
 
     for (;;) {
-        bool up = backend_up(server, backend, detail);
-        if (word ? !up && has(detail, word) : up && !*detail)
+        struct server_backend is = look(server, backend);
+        if (word ? !is.up && has(is.detail, word) : is.up && !*is.detail)
             return;
         if (clock_mono_us() >= until_us)
-            fail_msg("%s is %s: \"%s\", not %s", backend, up ? "up" : "not up", detail,
+            fail_msg("%s is %s: \"%s\", not %s", backend, is.up ? "up" : "not up", is.detail,
                      word ? word : "up");
         clock_sleep_until(clock_mono_us() + 10000);
     }
@@ -257,13 +241,12 @@ TEST(redlock_nodes_that_refuse_are_told)
 TEST(a_user_who_may_not_ask_for_settings_is_served)
 {
     struct buy buy = {.strategy = "redis-stock", .product = next_product(), .user = 1};
-    char detail[DETAIL_SIZE];
 
     tell(&stock, "ACL SETUSER default -config|get -info");
     struct server *server = server_start(NULL);
     shop_put(server, product, 10, NULL);
     shop_expect_buy_soon(server, &buy, 201);
-    assert_true(backend_up(server, "stock-redis", detail));
+    assert_true(look(server, "stock-redis").up);
     server_stop(server);
     tell(&stock, "ACL SETUSER default +config|get +info");
 }
@@ -287,15 +270,15 @@ static struct server *start_until_said(const char *text)
 TEST(what_is_not_told_is_said_to_be_unknown)
 {
     struct buy buy = {.strategy = "redis-stock", .product = next_product(), .user = 1};
-    char detail[DETAIL_SIZE];
 
     tell(&stock, "ACL SETUSER default -@dangerous +acl +config|set");
     struct server *server = start_until_said("INFO is not allowed");
     shop_put(server, product, 10, NULL);
     shop_expect_buy_soon(server, &buy, 201);
-    assert_true(backend_up(server, "stock-redis", detail));
-    assert_non_null(strstr(detail, "CONFIG GET is not allowed"));
-    assert_non_null(strstr(detail, "INFO is not allowed"));
+    struct server_backend is = look(server, "stock-redis");
+    assert_true(is.up);
+    assert_non_null(strstr(is.detail, "CONFIG GET is not allowed"));
+    assert_non_null(strstr(is.detail, "INFO is not allowed"));
     assert_false(server_says(server, "answers 503 until"));
     server_stop(server);
     tell(&stock, "ACL SETUSER default +@all");
@@ -306,7 +289,6 @@ TEST(each_command_that_is_missing_is_named)
 {
     static const char *const of_locks[] = {"SET", "INCR", "RPUSH", "TIME", "DEL"};
     static const char *const of_stock[] = {"XADD", "TIME", "DEL", "HSETNX", "SADD"};
-    char detail[DETAIL_SIZE];
 
     struct server *server = server_start(NULL);
     wait_backend(server, "redis", NULL);
@@ -323,28 +305,27 @@ TEST(each_command_that_is_missing_is_named)
     tell(&stock, "ACL SETUSER default +@all");
     wait_backend(server, "redis", NULL);
     wait_backend(server, "stock-redis", NULL);
-    assert_true(backend_up(server, "stock-redis", detail));
+    assert_true(look(server, "stock-redis").up);
     server_stop(server);
 }
 
 /* All at once, of a Redis that serves. */
 TEST(each_flaw_is_told)
 {
-    char detail[DETAIL_SIZE];
-
     tell(&stock, "CONFIG SET maxmemory-policy allkeys-lru");
     tell(&stock, "CONFIG SET appendfsync everysec");
     tell(&locks, "CONFIG SET maxmemory-policy volatile-ttl");
     server_stop(start_until_said("a lock may be evicted"));
     struct server *server = start_until_said("stock and 202s may be evicted");
-    assert_true(backend_up(server, "stock-redis", detail));
-    assert_non_null(strstr(detail, "appendfsync"));
-    assert_non_null(strstr(detail, "maxmemory-policy"));
-    assert_true(backend_up(server, "redis", detail));
-    assert_non_null(strstr(detail, "maxmemory-policy"));
+    struct server_backend is = look(server, "stock-redis");
+    assert_true(is.up);
+    assert_non_null(strstr(is.detail, "appendfsync"));
+    assert_non_null(strstr(is.detail, "maxmemory-policy"));
+    is = look(server, "redis");
+    assert_true(is.up);
+    assert_non_null(strstr(is.detail, "maxmemory-policy"));
     tell(&locks, "CONFIG SET maxmemory-policy noeviction");
-    for (*detail = ' '; *detail;) /* the probe looks again */
-        backend_up(server, "redis", detail);
+    wait_backend(server, "redis", NULL); /* the probe looks again */
     tell(&stock, "CONFIG SET appendfsync always");
     tell(&stock, "CONFIG SET maxmemory-policy noeviction");
     server_stop(server);

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { URL_SIZE = 256, DETAIL_SIZE = 512 };
+enum { URL_SIZE = 256 };
 
 static char *conninfo; /* owned */
 static struct witness *witness;
@@ -44,36 +44,17 @@ static void expect_sale(struct server *server, const char *strategy)
     assert_int_equal(witness_sale(witness, product).orders, 1);
 }
 
-/* What /readyz says of a backend; "" while it serves. */
-static void detail_of(struct server *server, const char *backend, char out[DETAIL_SIZE])
-{
-    struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
-    char path[64];
-    char name[64] = "";
-
-    out[0] = '\0';
-    for (int i = 0; i < 8 && strcmp(name, backend) != 0; i++) {
-        snprintf(path, sizeof path, "backends.%d.name", i);
-        http_reply_text(&reply, path, name, sizeof name);
-        snprintf(path, sizeof path, "backends.%d.detail", i);
-        http_reply_text(&reply, path, out, DETAIL_SIZE);
-    }
-    assert_string_equal(name, backend);
-    http_reply_fini(&reply);
-}
-
 /* `words` "": none. */
 static void wait_detail(struct server *server, const char *backend, const char *words)
 {
     int64_t until_us = clock_mono_us() + t_patience_us();
-    char detail[DETAIL_SIZE];
 
     for (;;) {
-        detail_of(server, backend, detail);
-        if (*words ? strstr(detail, words) != NULL : !*detail)
+        struct server_backend is = server_backend(server, backend);
+        if (*words ? strstr(is.detail, words) != NULL : !*is.detail)
             return;
         if (clock_mono_us() >= until_us)
-            fail_msg("/readyz says \"%s\" of %s, and nothing of \"%s\"", detail, backend, words);
+            fail_msg("/readyz says \"%s\" of %s, and nothing of \"%s\"", is.detail, backend, words);
         clock_sleep_until(clock_mono_us() + 20000);
     }
 }
@@ -150,9 +131,7 @@ TEST(the_documented_rights_are_enough)
     wait_detail(server, "redis", "");
     for (int i = 0; i < STRATEGIES; i++)
         expect_sale(server, strategies[i]);
-    char detail[DETAIL_SIZE];
-    detail_of(server, "redis", detail);
-    assert_string_equal(detail, "");
+    assert_string_equal(server_backend(server, "redis").detail, "");
     redis_own_tell(redis, NULL, "ACL SETUSER shop -evalsha");
     wait_detail(server, "redis", "NOPERM");
     redis_own_tell(redis, NULL, "ACL SETUSER shop +evalsha");

@@ -19,7 +19,7 @@
 #define DATABASE "seckill_rights"
 #define ROLE     "shop"
 
-enum { SCRIPT_SIZE = 65536, DETAIL_SIZE = 1024, TOGETHER = 2 };
+enum { SCRIPT_SIZE = 65536, TOGETHER = 2 };
 
 static struct {
     char *owner;         /* owned: the database's owner, which may make anything in it */
@@ -95,38 +95,17 @@ static void apply_printed(const char *name)
     free(script);
 }
 
-/* What /readyz says of PostgreSQL. */
-static int look(struct server *server, char detail[DETAIL_SIZE])
-{
-    struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
-    int status = reply.status;
-    char path[64];
-    char name[64] = "";
-
-    detail[0] = '\0';
-    for (int i = 0; strcmp(name, "postgresql") != 0 && i < http_reply_count(&reply, "backends");
-         i++) {
-        snprintf(path, sizeof path, "backends.%d.name", i);
-        http_reply_text(&reply, path, name, sizeof name);
-        snprintf(path, sizeof path, "backends.%d.detail", i);
-        http_reply_text(&reply, path, detail, DETAIL_SIZE);
-    }
-    http_reply_fini(&reply);
-    return status;
-}
-
 /* Until it is ready, with `text` NULL, or is not and says so. */
 static void wait_look(struct server *server, const char *text)
 {
     int64_t until_us = clock_mono_us() + t_patience_us();
-    char detail[DETAIL_SIZE];
 
     for (;;) {
-        int status = look(server, detail);
-        if (text ? status == 503 && strstr(detail, text) : status == 200)
+        struct server_backend is = server_backend(server, "postgresql");
+        if (text ? is.status == 503 && strstr(is.detail, text) : is.status == 200)
             return;
         if (clock_mono_us() >= until_us)
-            fail_msg("%d \"%s\", not \"%s\"", status, detail, text ? text : "");
+            fail_msg("%d \"%s\", not \"%s\"", is.status, is.detail, text ? text : "");
         clock_sleep_until(clock_mono_us() + 10 * CLOCK_US_PER_MS);
     }
 }
@@ -297,14 +276,12 @@ TEST(a_schema_is_all_it_owns)
 /* Everything is missing at first; what /readyz says gives all of it. */
 TEST(all_rights_are_missing)
 {
-    char detail[DETAIL_SIZE];
-
     server_stop(start_plain("--database", here.owner));
     struct server *server = start_plain(NULL);
     wait_look(server, "GRANT ");
-    look(server, detail);
+    struct server_backend is = server_backend(server, "postgresql");
     assert_true(server_says(server, " error PostgreSQL: its role lacks rights: GRANT USAGE ON"));
-    witness_run(here.witness, "%s", strstr(detail, "GRANT "));
+    witness_run(here.witness, "%s", strstr(is.detail, "GRANT "));
     wait_look(server, NULL);
     sell(server);
     server_stop(server);

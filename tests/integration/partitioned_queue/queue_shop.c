@@ -179,39 +179,18 @@ void queue_expect_cancel(struct server *server, const char *id, int status, cons
     shop_expect(server, "POST", target, NULL, NULL, status, code);
 }
 
-/* Whether /readyz has the broker up, and with what detail. */
-static bool broker_up(const struct http_reply *readiness, char *detail, size_t size)
-{
-    char path[32];
-    char is[32] = "";
-
-    for (int i = 0; i < http_reply_count(readiness, "backends"); i++) {
-        snprintf(path, sizeof path, "backends.%d.name", i);
-        http_reply_text(readiness, path, is, sizeof is);
-        if (strcmp(is, "rabbitmq") != 0)
-            continue;
-        snprintf(path, sizeof path, "backends.%d.detail", i);
-        http_reply_text(readiness, path, detail, size);
-        snprintf(path, sizeof path, "backends.%d.up", i);
-        return http_reply_bool(readiness, path);
-    }
-    fail_msg("/readyz does not name the broker");
-    return false;
-}
-
 void queue_wait_shown(struct server *server, bool up, const char *detail)
 {
     int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
-    char shown[512] = "";
 
-    for (bool is = !up; is != up || !strstr(shown, detail);) {
-        struct http_reply reply = server_call(server, "GET", "/readyz", NULL, NULL);
-        assert_int_equal(reply.status, 200);
-        is = broker_up(&reply, shown, sizeof shown);
-        http_reply_fini(&reply);
+    for (;;) {
+        struct server_backend is = server_backend(server, "rabbitmq");
+        assert_int_equal(is.status, 200);
+        if (is.up == up && strstr(is.detail, detail))
+            return;
         if (clock_mono_us() >= until_us)
-            fail_msg("/readyz says %s of the broker, and not \"%s\": %s", is ? "up" : "down",
-                     detail, shown);
+            fail_msg("/readyz says %s of the broker, and not \"%s\": %s", is.up ? "up" : "down",
+                     detail, is.detail);
         clock_sleep_until(clock_mono_us() + POLL_US);
     }
 }
