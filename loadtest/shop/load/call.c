@@ -26,26 +26,7 @@ static size_t take_answer(char *piece, size_t size, size_t count, void *context)
     return bytes;
 }
 
-static size_t give_body(char *to, size_t size, size_t count, void *context)
-{
-    struct call *call = context;
-    size_t left = call->body_length - call->body_sent, room = size * count;
-    size_t bytes = left < room ? left : room;
-    memcpy(to, call->body + call->body_sent, bytes);
-    call->body_sent += bytes;
-    return bytes;
-}
-
-/* A body is not sent again: see call.h. */
-static int refuse_again(void *context, curl_off_t offset, int origin)
-{
-    (void)context;
-    (void)offset;
-    (void)origin;
-    return CURL_SEEKFUNC_FAIL;
-}
-
-/* Comes before each sending of a request, also of one that curl repeats, which may have no body. */
+/* Comes before each sending of a request, also of one that curl repeats: see call.h. */
 static int leave_once(void *context, char *to, char *from, int to_port, int from_port)
 {
     struct call *call = context;
@@ -71,9 +52,6 @@ bool call_init(struct call *call, const struct call_settings *settings, struct e
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
-    curl_easy_setopt(easy, CURLOPT_READFUNCTION, give_body);
-    curl_easy_setopt(easy, CURLOPT_READDATA, call);
-    curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, refuse_again);
     curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, leave_once);
     curl_easy_setopt(easy, CURLOPT_PREREQDATA, call);
     if (*settings->ca_file)
@@ -137,26 +115,23 @@ static bool fill_headers(struct call *call, const struct shop_request *request,
 }
 
 /* GET and DELETE have no body unless the target gives one; the others say that it is empty. */
-static bool sends_body(const struct shop_request *request)
-{
-    return request->body ||
-           (strcmp(request->method, "GET") != 0 && strcmp(request->method, "DELETE") != 0);
-}
-
 static void set_method(const struct call *call, const struct shop_request *request)
 {
     CURL *easy = call->easy;
-    curl_easy_setopt(easy, sends_body(request) ? CURLOPT_POST : CURLOPT_HTTPGET, 1L);
+    bool may_have_none =
+        strcmp(request->method, "GET") == 0 || strcmp(request->method, "DELETE") == 0;
+    if (!call->body && may_have_none)
+        curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
+    else
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, call->body ? call->body : "");
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                     request->chunked ? (curl_off_t)-1 : (curl_off_t)call->body_length);
 }
 
 bool call_prepare(struct call *call, const struct shop_request *request,
                   const struct fill_field *fields, size_t count, struct error *error)
 {
     drop_request(call);
-    call->body_length = call->body_sent = call->length = 0;
+    call->length = 0;
     call->too_long = call->left = false;
     call->reason[0] = '\0';
     call->url = fill(request->url, fields, count, FILL_URL);
@@ -166,7 +141,6 @@ bool call_prepare(struct call *call, const struct shop_request *request,
         call->body = fill(request->body, fields, count, request->body_form);
         if (!call->body)
             return error_fail(error, "the body of %.200s: a field has no value here", request->url);
-        call->body_length = strlen(call->body);
     }
     if (!fill_headers(call, request, fields, count))
         return error_fail(error, "the headers of %.200s: a field has no value here", request->url);

@@ -25,7 +25,6 @@ struct call {
     CURL *easy;                 /* owned */
     struct curl_slist *headers; /* owned */
     char *url, *body;           /* owned */
-    size_t body_length, body_sent;
     char *answer; /* owned */
     size_t length, room;
     bool too_long;                /* the answer; it was cut off */
