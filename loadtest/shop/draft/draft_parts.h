@@ -10,7 +10,7 @@
 /* --- pasted.c: a curl command as a browser copies it ("copy as cURL", for bash), and an answer as
  * `curl -i` prints it; texts are the pool's --- */
 
-enum { PASTED_BYTES_MAX = 256 * 1024, PASTED_HEADERS_MAX = 64 };
+enum { PASTED_HEADERS_MAX = 64 };
 
 struct pasted_curl {
     const char *method, *path; /* the path with its query */
@@ -31,16 +31,6 @@ bool pasted_read_curl(const char *file, struct pool *pool, struct pasted_curl *o
                       struct error *error);
 bool pasted_read_answer(const char *file, struct pool *pool, struct pasted_answer *out,
                         struct error *error);
-
-/* --- pasted_words.c --- */
-
-/* The file's text; NULL: `error` says why. */
-char *pasted_text(const char *file, struct pool *pool, struct error *error);
-
-/* Cuts a command into words as bash does: quotes of three kinds, backslashes, lines that go on.
- * What stands behind the command (a pipe, a second line) is left out. The array ends with NULL. */
-const char **pasted_words(const char *file, const char *text, struct pool *pool,
-                          struct error *error);
 
 /* What can be known by its name in a request. */
 enum draft_field { DRAFT_PRODUCT, DRAFT_USER, DRAFT_KEY, DRAFT_FIELDS };

@@ -1,9 +1,154 @@
 /* The command and the answer: see draft_parts.h. */
 #include "loadtest/shop/draft/draft_parts.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { WORDS_MAX = 400, BYTES_MAX = 256 * 1024 };
+
+/* --- a shell's words --- */
+
+/* A command that is being cut. */
+struct cutting {
+    const char *file, *text; /* borrowed */
+    const char *at;
+    char *to; /* behind the last character of the word */
+    struct error *error;
+};
+
+/* The file's text; NULL: `error` says why. */
+static char *read_text(const char *file, struct pool *pool, struct error *error)
+{
+    FILE *from = fopen(file, "re");
+    char *text = from ? pool_take(pool, BYTES_MAX + 2) : NULL;
+    size_t length = text ? fread(text, 1, BYTES_MAX + 1, from) : 0;
+    bool good = text && !ferror(from) && length <= BYTES_MAX && strlen(text) == length;
+    if (!text)
+        error_fail(error, "%.300s: %s", file, strerror(errno));
+    else if (!good)
+        error_fail(error, "%.300s: no text of %d bytes at most", file, BYTES_MAX);
+    if (from)
+        fclose(from);
+    return good ? text : NULL;
+}
+
+static bool refuse(const struct cutting *is, const char *where, const char *what)
+{
+    int line = 1;
+    for (const char *c = is->text; c < where; c++)
+        line += *c == '\n';
+    return error_fail(is->error, "%.300s:%d: %s", is->file, line, what);
+}
+
+static void put_utf8(struct cutting *is, unsigned long code)
+{
+    if (code < 0x80)
+        *is->to++ = (char)code;
+    else if (code < 0x800)
+        *is->to++ = (char)(0xc0 | code >> 6);
+    else {
+        *is->to++ = (char)(0xe0 | code >> 12);
+        *is->to++ = (char)(0x80 | (code >> 6 & 0x3f));
+    }
+    if (code >= 0x80)
+        *is->to++ = (char)(0x80 | (code & 0x3f));
+}
+
+/* Behind the backslash of $'…'. */
+static void cut_escape(struct cutting *is)
+{
+    static const char names[] = "nrtab", values[] = "\n\r\t\a\b";
+    char c = *is->at++, *end = NULL;
+    const char *name = c ? strchr(names, c) : NULL;
+    if (c == 'u' || c == 'x') {
+        char digits[5] = "";
+        memcpy(digits, is->at, strnlen(is->at, c == 'u' ? 4 : 2));
+        put_utf8(is, strtoul(digits, &end, 16));
+        is->at += end - digits;
+    } else if (c) {
+        *is->to++ = (char)(name ? values[name - names] : c);
+    } else {
+        is->at--;
+    }
+}
+
+/* From the opening quote to behind the one that closes it. `kind`: ' or " or, of $'…', $. */
+static bool cut_quoted(struct cutting *is, char kind)
+{
+    const char *opened = is->at;
+    const char close = (char)(kind == '$' ? '\'' : kind);
+    for (is->at += kind == '$' ? 2 : 1; *is->at && *is->at != close;) {
+        if (kind == '$' && *is->at == '\\') {
+            is->at++;
+            cut_escape(is);
+        } else {
+            if (kind == '"' && *is->at == '\\' && is->at[1] && strchr("$`\"\\\n", is->at[1]))
+                is->at++;
+            *is->to++ = *is->at++;
+        }
+    }
+    return *is->at++ != '\0' || refuse(is, opened, "the quote that opens here is never closed");
+}
+
+static bool cut_word(struct cutting *is)
+{
+    while (*is->at && !strchr(" \t\r\n|;&>", *is->at)) {
+        bool ansi = is->at[0] == '$' && is->at[1] == '\'';
+        if (ansi || *is->at == '\'' || *is->at == '"') {
+            if (!cut_quoted(is, *is->at))
+                return false;
+            continue;
+        }
+        if (*is->at == '\\' && is->at[1])
+            is->at++;
+        *is->to++ = *is->at++;
+    }
+    *is->to++ = '\0';
+    return true;
+}
+
+/* To the next word of the command; false: there is none. */
+static bool skip_blanks(struct cutting *is)
+{
+    for (;;) {
+        is->at += strspn(is->at, " \t\r");
+        size_t goes_on = strncmp(is->at, "\\\n", 2) == 0     ? 2
+                         : strncmp(is->at, "\\\r\n", 3) == 0 ? 3
+                                                             : 0;
+        if (goes_on == 0)
+            return *is->at && !strchr("\n|;&>", *is->at);
+        is->at += goes_on;
+    }
+}
+
+/* Cuts a command into words as bash does: quotes of three kinds, backslashes, lines that go on.
+ * What stands behind the command (a pipe, a second line) is left out. The array ends with NULL. */
+static const char **words_of(const char *file, const char *text, struct pool *pool,
+                             struct error *error)
+{
+    const char **words = pool_take(pool, (WORDS_MAX + 1) * sizeof *words);
+    struct cutting is = {file, text, text + strspn(text, " \t\r\n"), NULL, error};
+    size_t count = 0;
+    is.to = pool_take(pool, 2 * strlen(text) + WORDS_MAX + 1);
+    if (!words || !is.to) {
+        error_fail(error, "out of memory");
+        return NULL;
+    }
+    while (skip_blanks(&is)) {
+        if (count == WORDS_MAX) {
+            refuse(&is, is.at, "too many words");
+            return NULL;
+        }
+        words[count++] = is.to;
+        if (!cut_word(&is))
+            return NULL;
+    }
+    return words;
+}
+
+/* --- the command --- */
 
 /* What an option of curl's means here. */
 enum meaning { METHOD, HEADER, DATA, RAW_DATA, JSON, COOKIE, URL, SKIP, SKIP_WITH_VALUE };
@@ -163,8 +308,8 @@ bool pasted_read_curl(const char *file, struct pool *pool, struct pasted_curl *o
 {
     struct reading_curl is = {file, pool, out, error};
     *out = (struct pasted_curl){.path = NULL};
-    const char *text = pasted_text(file, pool, error);
-    const char **at = text ? pasted_words(file, text, pool, error) : NULL;
+    const char *text = read_text(file, pool, error);
+    const char **at = text ? words_of(file, text, pool, error) : NULL;
     if (!at)
         return false;
     if (!*at || strcmp(*at, "curl") != 0 || strstr(text, "^\""))
@@ -188,7 +333,7 @@ bool pasted_read_curl(const char *file, struct pool *pool, struct pasted_curl *o
 bool pasted_read_answer(const char *file, struct pool *pool, struct pasted_answer *out,
                         struct error *error)
 {
-    const char *text = pasted_text(file, pool, error);
+    const char *text = read_text(file, pool, error);
     *out = (struct pasted_answer){.json = NULL};
     /* A "100 Continue" and the like come first. */
     while (text && strncmp(text, "HTTP/", 5) == 0) {
