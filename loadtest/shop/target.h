@@ -52,8 +52,8 @@ struct shop_request {
     enum fill_form body_form;
     bool chunked, closes;
     int64_t expect; /* the status that a step must have; 0: 200 to 299 */
-    /* Of a step: a no of it, which ends the purchase there. Of "poll": one that is `accepted` asks
-     * again. Those of the purchase are the target's. */
+    /* What its answers mean, of the purchase as "outcome" says. Of a step: a no of it, which ends
+     * the purchase there. Of "poll": one that is `accepted` asks again. */
     struct shop_rule *rules;
     size_t rule_count;
     struct shop_take *takes; /* of a step */
@@ -84,8 +84,6 @@ struct target {
     struct shop_request *steps; /* before each purchase, of the same user */
     size_t step_count;
     struct shop_request purchase;
-    struct shop_rule *rules;
-    size_t rule_count;
     struct shop_request poll; /* method NULL: nothing is accepted, or nobody asks */
     struct shop_query reset;
     struct shop_query quiet;         /* true or a number > 0: nothing is under way any more */

@@ -52,7 +52,7 @@ static void check_target(const struct target *target)
     for (size_t i = 0; i < target->step_count; i++)
         check_request(&target->steps[i]);
     check_request(&target->purchase);
-    check_rules(target->rules, target->rule_count);
+    check_rules(target->purchase.rules, target->purchase.rule_count);
     if (target->poll.method) {
         check_request(&target->poll);
         check_rules(target->poll.rules, target->poll.rule_count);
@@ -83,7 +83,7 @@ static void read_target(const char *path, const char *secret, struct error *erro
         check_target(&target);
     } else {
         FUZZ_HOLDS(error->code == ERROR_INVALID && strncmp(error->text, path, strlen(path)) == 0);
-        FUZZ_HOLDS(!target.path && !target.rules && !target.steps);
+        FUZZ_HOLDS(!target.path && !target.purchase.rules && !target.steps);
     }
     target_fini(&target);
 }

@@ -11,10 +11,8 @@ static void unescape(char *token)
     char *to = token;
     for (const char *at = token; *at; at++) {
         bool escaped = at[0] == '~' && (at[1] == '0' || at[1] == '1');
-        char plain = *at;
-        if (escaped)
-            plain = *++at == '1' ? '/' : '~';
-        *to++ = plain;
+        at += escaped;
+        *to++ = (char)(!escaped ? *at : *at == '1' ? '/' : '~');
     }
     *to = '\0';
 }
@@ -30,18 +28,13 @@ static json_t *element(const json_t *array, const char *token)
 
 static json_t *find(json_t *at, const char *pointer)
 {
-    char *copy = strdup(pointer), *next = copy;
-    if (!copy || (*copy && *copy != '/'))
+    char *copy = strdup(pointer), *rest = copy;
+    const char *before = strsep(&rest, "/"); /* the first slash */
+    if (!before || *before)
         at = NULL;
-    while (at && next && *next) {
-        char *token = next + 1;
-        next = strchr(token, '/');
-        if (next)
-            *next = '\0';
+    for (char *token; at && (token = strsep(&rest, "/")) != NULL;) {
         unescape(token);
         at = json_is_array(at) ? element(at, token) : json_object_get(at, token);
-        if (next)
-            *next = '/';
     }
     free(copy);
     return at;
@@ -78,7 +71,7 @@ static bool matches(const struct shop_rule *rule, const struct shop_answer *answ
         return false;
     if (!rule->pointer)
         return true;
-    const json_t *value = root ? find(root, rule->pointer) : NULL;
+    const json_t *value = find(root, rule->pointer);
     return value && (!rule->equals || is_equal(value, rule->equals));
 }
 
@@ -87,28 +80,23 @@ static json_t *parse(const struct shop_answer *answer)
     return json_loadb(answer->body ? answer->body : "", answer->length, JSON_DECODE_ANY, NULL);
 }
 
-enum shop_meaning meaning_of(const struct shop_rule *rules, size_t count,
-                             const struct shop_answer *answer, char **order)
+enum shop_meaning meaning_of(const struct shop_request *request, const struct shop_answer *answer,
+                             char **order)
 {
-    enum shop_meaning meaning = SHOP_UNKNOWN;
-    json_t *root = parse(answer);
-    *order = NULL;
-    for (size_t i = 0; i < count; i++) {
-        if (!matches(&rules[i], answer, root))
-            continue;
-        meaning = rules[i].meaning;
-        if (root && rules[i].order)
-            *order = text_of(find(root, rules[i].order));
-        break;
-    }
+    size_t at = answer->status ? 0 : request->rule_count;
+    json_t *root = at < request->rule_count ? parse(answer) : NULL;
+    while (at < request->rule_count && !matches(&request->rules[at], answer, root))
+        at++;
+    const struct shop_rule *rule = at < request->rule_count ? &request->rules[at] : NULL;
+    *order = rule && rule->order ? text_of(find(root, rule->order)) : NULL;
     json_decref(root);
-    return meaning;
+    return rule ? rule->meaning : SHOP_UNKNOWN;
 }
 
 char *meaning_take(const struct shop_answer *answer, const char *pointer)
 {
     json_t *root = parse(answer);
-    char *text = root ? text_of(find(root, pointer)) : NULL;
+    char *text = text_of(find(root, pointer));
     json_decref(root);
     return text;
 }

@@ -78,9 +78,7 @@ static bool says_no(const struct shop_request *step, struct ledger_op *purchase,
                     const struct shop_answer *answer)
 {
     char *order = NULL; /* a no has none */
-    enum shop_meaning meaning = SHOP_UNKNOWN;
-    if (step->rule_count > 0)
-        meaning = meaning_of(step->rules, step->rule_count, answer, &order);
+    enum shop_meaning meaning = meaning_of(step, answer, &order);
     if (meaning == SHOP_UNKNOWN)
         return false;
     ledger_op_means(purchase, meaning);
@@ -128,12 +126,9 @@ static void rest(struct visit *visit, const struct target *target)
 static void end_purchase(struct visit *visit, const struct target *target,
                          struct ledger_op *purchase, const struct shop_answer *answer)
 {
-    enum shop_meaning meaning = SHOP_UNKNOWN;
     purchase->end_us = clock_mono_us();
     purchase->status = answer->status;
-    if (answer->status)
-        meaning = meaning_of(target->rules, target->rule_count, answer, &purchase->order);
-    ledger_op_means(purchase, meaning);
+    ledger_op_means(purchase, meaning_of(&target->purchase, answer, &purchase->order));
     if (purchase->order && !visit_fields_set(&visit->fields, "order", purchase->order))
         return;
     if (purchase->first != SHOP_ACCEPTED || !target->poll.method)
@@ -147,9 +142,7 @@ static void end_question(struct visit *visit, const struct target *target,
                          struct ledger_op *purchase, const struct shop_answer *answer)
 {
     char *order = NULL;
-    enum shop_meaning meaning = SHOP_UNKNOWN;
-    if (answer->status)
-        meaning = meaning_of(target->poll.rules, target->poll.rule_count, answer, &order);
+    enum shop_meaning meaning = meaning_of(&target->poll, answer, &order);
     if (order && !purchase->order)
         purchase->order = order;
     else

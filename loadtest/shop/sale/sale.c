@@ -40,24 +40,23 @@ static bool hold(const struct sale_plan *plan, const struct shop_asker *asker, s
     return sale_judge(plan->target, out, error);
 }
 
-/* Where the target has the order's id in an answer that leads to `sold`; NULL: nowhere. */
-static const char *order_pointer(const struct target *target)
+/* Where the request's answer that leads to `sold` has the order's id; NULL: nowhere. */
+static const char *order_pointer(const struct shop_request *request)
 {
-    const char *found = NULL;
-    for (size_t i = 0; i < target->rule_count + target->poll.rule_count; i++) {
-        const struct shop_rule *rule = i < target->rule_count
-                                           ? &target->rules[i]
-                                           : &target->poll.rules[i - target->rule_count];
-        bool leads = rule->meaning == SHOP_SOLD || rule->meaning == SHOP_ACCEPTED;
-        found = leads && rule->order && !found ? rule->order : found;
+    for (size_t i = 0; i < request->rule_count; i++) {
+        const struct shop_rule *rule = &request->rules[i];
+        if (rule->order && (rule->meaning == SHOP_SOLD || rule->meaning == SHOP_ACCEPTED))
+            return rule->order;
     }
-    return found;
+    return NULL;
 }
 
 bool sale_judge(const struct target *target, struct sale *sale, struct error *error)
 {
+    const char *of_purchase = order_pointer(&target->purchase);
     const struct shop_terms terms = {.claims = target->claims,
-                                     .order_pointer = order_pointer(target)};
+                                     .order_pointer =
+                                         of_purchase ? of_purchase : order_pointer(&target->poll)};
     struct shop_judgement *judgement = &sale->judgement;
     const struct ledger_load *sent = &sale->ledger.load;
     if (!claims_judge(&terms, &sale->ledger, judgement, error))

@@ -256,14 +256,14 @@ bool reading_poll_within(const struct place *place, void *into)
 }
 
 /* {order} is known when whatever is accepted names it. */
-static bool add_order(const struct place *place, const struct target *target)
+static bool add_order(const struct place *place, const struct shop_request *purchase)
 {
     bool accepts = false, named = true;
 
-    for (size_t i = 0; i < target->rule_count; i++)
-        if (target->rules[i].meaning == SHOP_ACCEPTED) {
+    for (size_t i = 0; i < purchase->rule_count; i++)
+        if (purchase->rules[i].meaning == SHOP_ACCEPTED) {
             accepts = true;
-            named = named && target->rules[i].order;
+            named = named && purchase->rules[i].order;
         }
     if (!accepts)
         return place_refuse(place, "nothing in \"outcome\" is accepted, so nothing is asked for");
@@ -273,7 +273,7 @@ static bool add_order(const struct place *place, const struct target *target)
 bool reading_poll(const struct place *place, void *into)
 {
     struct target *target = into;
-    return add_order(place, target) && fields_read(place, PART_POLL, &target->poll) &&
+    return add_order(place, &target->purchase) && fields_read(place, PART_POLL, &target->poll) &&
            find_method(&target->poll, "GET");
 }
 

@@ -108,84 +108,72 @@ static bool is_catch_all(const struct shop_rule *rule)
 
 /* --- lists of lines --- */
 
-/* Where rules go. */
-struct rules {
-    struct shop_rule **items;
-    size_t *count;
-    bool of_step;
-};
-
-static bool add_rule(const struct place *place, const struct rules *to,
-                     const struct shop_rule *rule)
+static bool add_rule(const struct place *place, struct shop_request *to, const struct line *line)
 {
-    if (*to->count == RULES_MAX)
+    if (to->rule_count == RULES_MAX)
         return place_refuse(place, "too many rules: %d at most, one for each status", RULES_MAX);
-    if (*to->count > 0 && is_catch_all(&(*to->items)[*to->count - 1]))
+    if (to->rule_count > 0 && is_catch_all(&to->rules[to->rule_count - 1]))
         return place_refuse(place, "never reached: the line before it takes any answer");
-    if (to->of_step && is_catch_all(rule))
+    if (line->of_step && is_catch_all(&line->rule))
         return place_refuse(place, "any answer would end the purchase here: name a status, json "
                                    "or text of it");
-    (*to->items)[(*to->count)++] = *rule;
+    to->rules[to->rule_count++] = line->rule;
     return true;
 }
 
-static bool add_line(const struct place *place, const struct rules *to)
+static bool add_line(const struct place *place, struct shop_request *to, bool of_step)
 {
-    struct line line = {.of_step = to->of_step};
+    struct line line = {.of_step = of_step};
     if (!fields_read(place, PART_LINE, &line))
         return false;
     if (line.rule.meaning == SHOP_UNKNOWN)
         return place_refuse(place, "what it means is missing: %ssold_out, refused, shed",
-                            line.of_step ? "" : "sold, accepted, ");
+                            of_step ? "" : "sold, accepted, ");
     size_t i = 0;
     do {
         line.rule.status_from = line.statuses[i].from;
         line.rule.status_to = line.statuses[i].to;
-        if (!add_rule(place, to, &line.rule))
+        if (!add_rule(place, to, &line))
             return false;
     } while (++i < line.status_count);
     return true;
 }
 
-static bool read_rules(const struct place *place, const struct rules *to)
+static bool read_rules(const struct place *place, struct shop_request *to, bool of_step)
 {
-    if (!place_is_list(place, to->of_step ? "- refused: 403" : "- sold: 201"))
+    if (!place_is_list(place, of_step ? "- refused: 403" : "- sold: 201"))
         return false;
-    *to->items = place_take(place, RULES_MAX * sizeof **to->items);
-    bool read = *to->items != NULL;
+    to->rules = place_take(place, RULES_MAX * sizeof *to->rules);
+    bool read = to->rules != NULL;
     for (const struct place *child = place->first; read && child; child = child->next)
-        read = add_line(child, to);
+        read = add_line(child, to, of_step);
     return read;
 }
 
-static bool has_meaning(const struct rules *rules, enum shop_meaning meaning)
+static bool has_meaning(const struct shop_request *request, enum shop_meaning meaning)
 {
-    for (size_t i = 0; i < *rules->count; i++)
-        if ((*rules->items)[i].meaning == meaning)
+    for (size_t i = 0; i < request->rule_count; i++)
+        if (request->rules[i].meaning == meaning)
             return true;
     return false;
 }
 
 bool reading_outcome(const struct place *place, void *into)
 {
-    struct target *target = into;
-    const struct rules rules = {&target->rules, &target->rule_count, false};
-    return read_rules(place, &rules) &&
-           (has_meaning(&rules, SHOP_SOLD) || has_meaning(&rules, SHOP_ACCEPTED) ||
+    struct shop_request *purchase = &((struct target *)into)->purchase;
+    return read_rules(place, purchase, false) &&
+           (has_meaning(purchase, SHOP_SOLD) || has_meaning(purchase, SHOP_ACCEPTED) ||
             place_refuse(place, "no answer is \"sold\" or \"accepted\": nothing could be bought"));
 }
 
 bool reading_poll_outcome(const struct place *place, void *into)
 {
-    struct shop_request *poll = into;
-    const struct rules rules = {&poll->rules, &poll->rule_count, false};
-    return read_rules(place, &rules) &&
-           (has_meaning(&rules, SHOP_SOLD) ||
+    return read_rules(place, into, false) &&
+           (has_meaning(into, SHOP_SOLD) ||
             place_refuse(place, "no answer is \"sold\": nothing could be bought"));
 }
 
 bool reading_step_outcome(const struct place *place, void *into)
 {
-    struct shop_request *step = into;
-    return read_rules(place, &(struct rules){&step->rules, &step->rule_count, true});
+    return read_rules(place, into, true);
 }

@@ -222,8 +222,8 @@ static void happen(const char *text)
     else if (strcmp(verb, "meanwhile") == 0)
         at_once();
     else if (strcmp(verb, "pointer") == 0) {
-        shop.target.rules = &rule;
-        shop.target.rule_count = 1;
+        shop.target.purchase.rules = &rule;
+        shop.target.purchase.rule_count = 1;
     } else if (strcmp(verb, "unasked") == 0)
         unask(one);
     else

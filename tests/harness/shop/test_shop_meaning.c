@@ -49,8 +49,9 @@ static void expect_rule(struct shop_rule rule, int status, const char *body, boo
 {
     const struct shop_answer answer = answer_of(status, body);
     char *id = NULL;
+    const struct shop_request request = {.rules = &rule, .rule_count = 1};
     rule.meaning = SHOP_SOLD;
-    enum shop_meaning meaning = meaning_of(&rule, 1, &answer, &id);
+    enum shop_meaning meaning = meaning_of(&request, &answer, &id);
     free(id);
     assert_int_equal(meaning, matches ? SHOP_SOLD : SHOP_UNKNOWN);
 }
@@ -78,23 +79,24 @@ TEST(test_everything_that_is_given_must_hold)
 
 TEST(test_the_first_that_matches_is_taken)
 {
-    const struct shop_rule rules[] = {
+    struct shop_rule rules[] = {
         {.meaning = SHOP_SOLD_OUT, .contains = "sold out"},
         {.meaning = SHOP_SOLD, .status_from = 200, .status_to = 200, .order = "/data/id"},
         {.meaning = SHOP_REFUSED, .status_from = 200, .status_to = 200},
     };
+    const struct shop_request request = {.rules = rules, .rule_count = 3};
     char *id = NULL;
     struct shop_answer answer = answer_of(200, "{\"data\": {\"id\": 17}, \"why\": \"sold out\"}");
-    assert_int_equal(meaning_of(rules, 3, &answer, &id), SHOP_SOLD_OUT);
+    assert_int_equal(meaning_of(&request, &answer, &id), SHOP_SOLD_OUT);
     assert_null(id);
     answer = answer_of(200, "{\"data\": {\"id\": 17}}");
-    assert_int_equal(meaning_of(rules, 3, &answer, &id), SHOP_SOLD);
+    assert_int_equal(meaning_of(&request, &answer, &id), SHOP_SOLD);
     assert_string_equal(id, "17");
     free(id);
     answer = answer_of(200, "{\"data\": {}}");
-    assert_int_equal(meaning_of(rules, 3, &answer, &id), SHOP_SOLD);
+    assert_int_equal(meaning_of(&request, &answer, &id), SHOP_SOLD);
     assert_null(id);
     answer = answer_of(500, "{}");
-    assert_int_equal(meaning_of(rules, 3, &answer, &id), SHOP_UNKNOWN);
+    assert_int_equal(meaning_of(&request, &answer, &id), SHOP_UNKNOWN);
     assert_null(id);
 }

@@ -74,8 +74,8 @@ TEST(a_request_has_its_fields)
     assert_null(header("user-agent"));
     assert_null(header("sec-fetch-mode"));
     assert_true(target.repeats > 0);
-    HAS(target, rules[0].pointer, "/code", rules[0].equals, "\"sold_out\"", rules[1].status_from,
-        201, rules[1].order, "/id");
+    HAS(target.purchase, rules[0].pointer, "/code", rules[0].equals, "\"sold_out\"",
+        rules[1].status_from, 201, rules[1].order, "/id");
 }
 
 TEST(a_form_has_its_fields)
@@ -92,7 +92,7 @@ TEST(a_code_tells_the_answers_apart)
     expect_target(
         CURL, "HTTP/2 200\n\n{\"at\": 5, \"code\": 0, \"data\": {\"orderNo\": \"a7\"}}",
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n{\"at\": 6, \"code\": 5001}");
-    HAS(target, rules[0].meaning, SHOP_SOLD_OUT, rules[0].equals, "5001", rules[1].meaning,
+    HAS(target.purchase, rules[0].meaning, SHOP_SOLD_OUT, rules[0].equals, "5001", rules[1].meaning,
         SHOP_SOLD, rules[1].pointer, "/code", rules[1].equals, "0", rules[1].order,
         "/data/orderNo");
 }
@@ -100,7 +100,7 @@ TEST(a_code_tells_the_answers_apart)
 TEST(a_text_tells_the_answers_apart)
 {
     expect_target(CURL, "HTTP/1.1 200 OK\r\n\r\nbought!\n", "HTTP/1.1 200 OK\r\n\r\ntoo late\n");
-    HAS(target, rules[0].contains, "too late", rules[1].contains, "bought!");
+    HAS(target.purchase, rules[0].contains, "too late", rules[1].contains, "bought!");
 }
 
 TEST(a_secret_stays_out_of_the_file)

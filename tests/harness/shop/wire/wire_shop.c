@@ -15,14 +15,13 @@ int wire_shop_begin(void **state)
                               .folder = "/tmp/seckill-shop.XXXXXX",
                               .sold = {.meaning = SHOP_SOLD, .status_from = 200, .status_to = 200}};
     assert_non_null(mkdtemp(wire.folder));
-    wire.target = (struct target){.path = "a listener",
-                                  .name = "a listener",
-                                  .stock = 1,
-                                  .user_from = 7,
-                                  .user_to = 9,
-                                  .purchase = {.method = "POST", .url = wire.url},
-                                  .rules = &wire.sold,
-                                  .rule_count = 1};
+    wire.target = (struct target){
+        .path = "a listener",
+        .name = "a listener",
+        .stock = 1,
+        .user_from = 7,
+        .user_to = 9,
+        .purchase = {.method = "POST", .url = wire.url, .rules = &wire.sold, .rule_count = 1}};
     return 0;
 }
 
