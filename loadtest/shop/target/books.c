@@ -4,10 +4,7 @@
  */
 #include "loadtest/shop/target/reading.h"
 
-#include "base/options/nearest.h"
-
 #include <libpq-fe.h>
-#include <stdio.h>
 #include <string.h>
 
 /* What libpq says of it may repeat a password, so it is asked for yes or no alone. */
@@ -48,19 +45,13 @@ bool reading_query(const struct place *place, void *into)
 
 static bool refuse_claim(const struct place *place, const char *word)
 {
-    struct nearest nearest = nearest_to(word, strlen(word));
-    char meant[NEAREST_TEXT_SIZE], names[300] = "";
-    size_t used = 0;
-
-    for (enum finding_kind i = 0; i < FINDING_KIND_COUNT; i++) {
-        if (!*claim_name(i))
-            continue;
-        nearest_offer(&nearest, claim_name(i));
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
-                                 used > 0 ? ", " : "; there are ", claim_name(i));
-    }
-    return place_refuse(place, "there is no claim %s%s%s", place_quote(place, word),
-                        nearest_text(&nearest, "", meant), nearest.name ? "" : names);
+    struct names names = {.count = 0};
+    char hint[NAMES_TEXT_SIZE];
+    for (enum finding_kind i = 0; i < FINDING_KIND_COUNT; i++)
+        if (*claim_name(i))
+            names.items[names.count++] = claim_name(i);
+    return place_refuse(place, "there is no claim %s%s", place_quote(place, word),
+                        names_hint(&names, word, false, hint));
 }
 
 /* A claim that the target names must be judged: the queries that it needs must be there. */

@@ -38,25 +38,38 @@ bool reading_add_name(const struct place *place, const char *name)
     return place_keep(place, name, &names->items[names->count++]);
 }
 
-static bool refuse_field(const struct place *place, const struct names *names, const char *name)
+/* "there are user, key", or {user}, {key}. */
+static void list_names(const struct names *names, const char *begins, bool braces,
+                       char out[NAMES_TEXT_SIZE])
+{
+    size_t used = (size_t)snprintf(out, NAMES_TEXT_SIZE, "%s", begins);
+    for (size_t i = 0; i < names->count && used < NAMES_TEXT_SIZE; i++)
+        used += (size_t)snprintf(out + used, NAMES_TEXT_SIZE - used, "%s%s%s%s", i > 0 ? ", " : "",
+                                 braces ? "{" : "", names->items[i], braces ? "}" : "");
+}
+
+const char *names_hint(const struct names *names, const char *name, bool braces,
+                       char out[NAMES_TEXT_SIZE])
 {
     struct nearest nearest = nearest_to(name, strlen(name));
-    char known[300] = "";
-    size_t used = 0;
+    for (size_t i = 0; i < names->count; i++)
+        nearest_offer(&nearest, names->items[i]);
+    if (nearest.name)
+        snprintf(out, NAMES_TEXT_SIZE, ": did you mean %s%s%s?", braces ? "{" : "", nearest.name,
+                 braces ? "}" : "");
+    else
+        list_names(names, "; there are ", braces, out);
+    return out;
+}
 
+static bool refuse_field(const struct place *place, const struct names *names, const char *name)
+{
+    char hint[NAMES_TEXT_SIZE];
     if (strcmp(name, "order") == 0)
         return place_refuse(place, "{order} is known in \"poll\" alone, when each \"accepted\" of "
                                    "\"outcome\" has its \"order\"");
-    for (size_t i = 0; i < names->count; i++) {
-        nearest_offer(&nearest, names->items[i]);
-        if (used < sizeof known)
-            used += (size_t)snprintf(known + used, sizeof known - used, "%s{%s}",
-                                     i > 0 ? ", " : "; there are ", names->items[i]);
-    }
-    if (nearest.name)
-        snprintf(known, sizeof known, ": did you mean {%s}?", nearest.name);
     return place_refuse(place, "there is no field {%s} here%s (for a brace alone: \"{{\")", name,
-                        known);
+                        names_hint(names, name, true, hint));
 }
 
 bool names_check(const struct place *place, const struct names *names, const char *text)
@@ -87,38 +100,23 @@ static const struct field *next_of(const struct place *place, enum part part,
     return field->name ? field : NULL;
 }
 
-static void list_names(const struct place *place, enum part part, char *out, size_t size)
+static struct names names_of(const struct place *place, enum part part)
 {
-    size_t used = 0;
+    struct names names = {.count = 0};
     for (const struct field *field = NULL; (field = next_of(place, part, field)) != NULL;)
-        if (used < size)
-            used += (size_t)snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "",
-                                     field->name);
+        names.items[names.count++] = field->name;
+    return names;
 }
 
-static bool refuse_unknown(const struct place *place, enum part part, const char *key)
+static bool check_known(const struct place *place, const struct names *names)
 {
-    struct nearest nearest = nearest_to(key, strlen(key));
-    char meant[NEAREST_TEXT_SIZE], names[300];
-
-    for (const struct field *field = NULL; (field = next_of(place, part, field)) != NULL;)
-        nearest_offer(&nearest, field->name);
-    list_names(place, part, names, sizeof names);
-    return place_refuse(place, "there is no field %s%s%s%s", place_quote(place, key),
-                        nearest_text(&nearest, "", meant), nearest.name ? "" : "; there are ",
-                        nearest.name ? "" : names);
-}
-
-static bool check_known(const struct place *place, enum part part)
-{
+    char hint[NAMES_TEXT_SIZE];
     for (const struct place *child = place->first; child; child = child->next) {
         struct place where = *place;
-        bool known = false;
-        for (const struct field *field = NULL; (field = next_of(place, part, field)) != NULL;)
-            known = known || strcmp(field->name, child->key) == 0;
         where.line = child->line;
-        if (!known)
-            return refuse_unknown(&where, part, child->key);
+        if (!is_among(names, child->key))
+            return place_refuse(&where, "there is no field %s%s", place_quote(&where, child->key),
+                                names_hint(names, child->key, false, hint));
     }
     return true;
 }
@@ -179,11 +177,11 @@ static bool read_field(const struct place *place, const struct field *field, voi
 
 bool fields_read(const struct place *place, enum part part, void *into)
 {
-    char names[300], example[340];
+    const struct names names = names_of(place, part);
+    char example[NAMES_TEXT_SIZE];
 
-    list_names(place, part, names, sizeof names);
-    snprintf(example, sizeof example, "with %s", names);
-    if (!place_is_map(place, example) || !check_known(place, part))
+    list_names(&names, "with ", false, example);
+    if (!place_is_map(place, example) || !check_known(place, &names))
         return false;
     for (const struct field *field = NULL; (field = next_of(place, part, field)) != NULL;) {
         const struct place *child = place_field(place, field->name);

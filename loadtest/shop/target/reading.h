@@ -12,7 +12,7 @@
 #include "loadtest/shop/target.h"
 #include "loadtest/shop/target/value.h"
 
-enum { NAMES_MAX = 48 };
+enum { NAMES_MAX = 48, NAMES_TEXT_SIZE = 300 };
 
 struct names {
     const char *items[NAMES_MAX];
@@ -38,6 +38,10 @@ bool reading_has_name(const struct place *place, const char *name);
 
 /* Whether each field of a text is among the names. */
 bool names_check(const struct place *place, const struct names *names, const char *text);
+
+/* What is said of a name that is not among them: ": did you mean {user}?", or which there are. */
+const char *names_hint(const struct names *names, const char *name, bool braces,
+                       char out[NAMES_TEXT_SIZE]);
 
 /* A text with fields (value_fields) that are known by now. */
 bool reading_template(const struct place *place, const char *wanted, standing *where,

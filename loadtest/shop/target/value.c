@@ -130,38 +130,32 @@ static void put_variable(FILE *to, const char *value, bool has_fields)
     }
 }
 
-/* From a "${" on; what stands behind it, or NULL, refused. */
-static const char *expand(const struct expanding *is, const char *at)
+/* *at stands at a "${", and moves behind its brace. */
+static bool expand(const struct expanding *is, const char **at)
 {
     const struct place *place = is->place;
-    enum fill_form form = is->where(is->text, at);
+    const char *begins = *at + 2;
+    enum fill_form form = is->where(is->text, *at);
     char name[64];
-    size_t length = strspn(at + 2, NAME_CHARACTERS);
+    size_t length = strspn(begins, NAME_CHARACTERS);
 
-    if (length == 0 || length >= sizeof name || at[2 + length] != '}') {
-        place_refuse(place, "\"${\" begins no variable of the environment: ${NAME}; write \"$${\" "
-                            "for these two characters");
-        return NULL;
-    }
-    snprintf(name, sizeof name, "%.*s", (int)length, at + 2);
+    if (length == 0 || length >= sizeof name || begins[length] != '}')
+        return place_refuse(place, "\"${\" begins no variable of the environment: ${NAME}; write "
+                                   "\"$${\" for these two characters");
+    snprintf(name, sizeof name, "%.*s", (int)length, begins);
     const char *value = getenv(name);
-    if (!value) {
-        place_refuse(place, "${%s} is not set in the environment", name);
-        return NULL;
-    }
+    if (!value)
+        return place_refuse(place, "${%s} is not set in the environment", name);
     /* libpq would take the next keyword for the value. */
-    if (form == FILL_CONNINFO && !*value && at[-1] == '=') {
-        place_refuse(place, "${%s} is empty", name);
-        return NULL;
-    }
+    if (form == FILL_CONNINFO && !*value && begins[-3] == '=')
+        return place_refuse(place, "${%s} is empty", name);
     char *written = fill("{v}", &(struct fill_field){"v", value}, 1, form);
-    if (!written) {
-        error_fail(place->document->error, "out of memory");
-        return NULL;
-    }
+    if (!written)
+        return error_fail(place->document->error, "out of memory");
     put_variable(is->to, written, is->has_fields);
     free(written);
-    return at + 2 + length + 1;
+    *at = begins + length + 1;
+    return true;
 }
 
 static bool write_expanded(const struct expanding *is)
@@ -169,8 +163,7 @@ static bool write_expanded(const struct expanding *is)
     for (const char *text = is->text; *text;) {
         bool escaped = strncmp(text, "$${", 3) == 0;
         if (!escaped && strncmp(text, "${", 2) == 0) {
-            text = expand(is, text);
-            if (!text)
+            if (!expand(is, &text))
                 return false;
             continue;
         }
@@ -184,34 +177,34 @@ static bool write_expanded(const struct expanding *is)
     return true;
 }
 
-static bool read_expanded(const struct expanding *is, const char **out)
+static bool read_text(const struct place *place, const char *wanted, standing *where,
+                      bool has_fields, const char **out)
 {
     char *expanded = NULL;
     size_t size = 0;
-    struct expanding to = *is;
-    to.to = open_memstream(&expanded, &size);
-
-    if (!to.to)
-        return error_fail(is->place->document->error, "out of memory");
-    bool written = write_expanded(&to);
-    fclose(to.to);
+    const char *text = value_word(place, wanted);
+    if (!text)
+        return false;
+    const struct expanding is = {open_memstream(&expanded, &size), place, text, where, has_fields};
+    if (!is.to)
+        return error_fail(place->document->error, "out of memory");
+    bool written = write_expanded(&is);
+    fclose(is.to);
     if (written)
-        written = *expanded ? place_keep(is->place, expanded, out)
-                            : place_refuse(is->place, "what the environment has for it is empty");
+        written = *expanded ? place_keep(place, expanded, out)
+                            : place_refuse(place, "what the environment has for it is empty");
     free(expanded);
     return written;
 }
 
 bool value_text(const struct place *place, const char *wanted, standing *where, const char **out)
 {
-    const char *text = value_word(place, wanted);
-    return text && read_expanded(&(struct expanding){NULL, place, text, where, false}, out);
+    return read_text(place, wanted, where, false, out);
 }
 
 bool value_fields(const struct place *place, const char *wanted, standing *where, const char **out)
 {
-    const char *text = value_word(place, wanted);
-    return text && read_expanded(&(struct expanding){NULL, place, text, where, true}, out);
+    return read_text(place, wanted, where, true, out);
 }
 
 /* --- numbers, words, times --- */
