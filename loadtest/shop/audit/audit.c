@@ -55,16 +55,18 @@ static json_t *rows_of(const PGresult *result, struct error *error)
     return rows;
 }
 
-/* NULL with the error. */
-static PGresult *run_sql(PGconn *connection, const char *sql, struct error *error)
+static bool run_sql(PGconn *connection, const char *sql, json_t **answer, struct error *error)
 {
     PGresult *result = PQexec(connection, sql);
     ExecStatusType status = PQresultStatus(result);
-    if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK)
-        return result;
-    connect_failed(connection, "PostgreSQL", error);
+    bool good = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ||
+                connect_failed(connection, "PostgreSQL", error);
+    if (good && answer) {
+        *answer = rows_of(result, error);
+        good = *answer != NULL;
+    }
     PQclear(result);
-    return NULL;
+    return good;
 }
 
 /* Whatever the shop's database keeps its texts in. */
@@ -74,46 +76,29 @@ static bool speak_utf8(PGconn *connection, struct error *error)
            connect_failed(connection, "PostgreSQL", error);
 }
 
-static PGresult *ask_sql(const struct target *target, const char *text, struct error *error)
+static bool ask_sql(const struct target *target, const char *text, json_t **answer,
+                    struct error *error)
 {
     char *sql = fill_sql(target, text);
-    if (!sql) {
-        error_fail(error, "its SQL names something else than {product} and {stock}");
-        return NULL;
-    }
+    if (!sql)
+        return error_fail(error, "its SQL names something else than {product} and {stock}");
     PGconn *connection =
         connect_open(target->database ? target->database : "", "seckill-loadtest", error);
-    PGresult *result =
-        connection && speak_utf8(connection, error) ? run_sql(connection, sql, error) : NULL;
+    bool good =
+        connection && speak_utf8(connection, error) && run_sql(connection, sql, answer, error);
     PQfinish(connection);
     free(sql);
-    return result;
+    return good;
 }
 
-/* The first line that a command has said on stderr since `from`. */
-static void add_log(const char *log, long from, struct error *error)
+/* The next line that a command has said on stderr; there need be none. */
+static void add_said(FILE *log, struct error *error)
 {
-    char said[240] = "";
-    FILE *file = log ? fopen(log, "re") : NULL;
-    if (!file)
-        return;
-    if (fseek(file, from, SEEK_SET) == 0) {
-        size_t got = fread(said, 1, sizeof said - 1, file);
-        said[got] = '\0';
-        said[strcspn(said, "\n")] = '\0';
-    }
-    fclose(file);
+    char said[240];
     size_t used = strlen(error->text);
-    snprintf(error->text + used, sizeof error->text - used, "%s", said);
-}
-
-static long length_of(const char *log)
-{
-    FILE *file = log ? fopen(log, "re") : NULL;
-    long length = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
-    if (file)
-        fclose(file);
-    return length > 0 ? length : 0;
+    if (log && fgets(said, sizeof said, log))
+        snprintf(error->text + used, sizeof error->text - used, "%.*s", (int)strcspn(said, "\n"),
+                 said);
 }
 
 /* What it wrote; owned; NULL with the error. */
@@ -129,7 +114,9 @@ static char *run_command(const struct shop_asker *asker, const char *command, st
         error_fail(error, "out of memory");
         return NULL;
     }
-    long began = length_of(asker->log);
+    FILE *log = fopen(asker->log, "a+e");
+    if (log)
+        fseek(log, 0, SEEK_END); /* what others have said is passed over */
     const struct process_capture capture = {.environment = environment,
                                             .log_path = asker->log,
                                             .output = output,
@@ -137,61 +124,40 @@ static char *run_command(const struct shop_asker *asker, const char *command, st
                                             .limit_ms = asker->limit_ms};
     bool good = process_capture(argv, &capture, error);
     if (!good)
-        add_log(asker->log, began, error);
+        add_said(log, error);
     else if (strlen(output) > QUERY_BYTES_MAX)
         good = error_fail(error, "the command printed more than %d MiB", QUERY_BYTES_MAX >> 20);
+    if (log)
+        fclose(log);
     if (good)
         return output;
     free(output);
     return NULL;
 }
 
-static json_t *ask_command(const struct shop_asker *asker, const char *command, struct error *error)
+static bool ask_command(const struct shop_asker *asker, const char *command, json_t **answer,
+                        struct error *error)
 {
     json_error_t where;
     char *output = run_command(asker, command, error);
-    if (!output)
-        return NULL;
-    json_t *answer = json_loads(output, JSON_DECODE_ANY, &where);
-    if (!answer)
-        error_fail(error, "the command printed no JSON (line %d: %s): %.100s", where.line,
-                   where.text, output);
-    free(output);
-    return answer;
-}
-
-/* What it answered, as JSON, owned by the caller: of SQL an array of rows that are arrays of texts
- * and nulls. NULL with the error. */
-static json_t *query_ask(const struct shop_asker *asker, const char *name,
-                         const struct shop_query *query, struct error *error)
-{
-    json_t *answer = NULL;
-    if (query->sql) {
-        PGresult *result = ask_sql(asker->target, query->sql, error);
-        answer = result ? rows_of(result, error) : NULL;
-        PQclear(result);
-    } else
-        answer = ask_command(asker, query->command, error);
-    if (!answer)
-        error_prefix(error, "%s", name);
-    return answer;
-}
-
-/* The same when only its success counts. */
-static bool query_do(const struct shop_asker *asker, const char *name,
-                     const struct shop_query *query, struct error *error)
-{
-    bool done = false;
-    if (query->sql) {
-        PGresult *result = ask_sql(asker->target, query->sql, error);
-        done = result != NULL;
-        PQclear(result);
-    } else {
-        char *output = run_command(asker, query->command, error);
-        done = output != NULL;
-        free(output);
+    bool good = output != NULL;
+    if (good && answer) {
+        *answer = json_loads(output, JSON_DECODE_ANY, &where);
+        good = *answer || error_fail(error, "the command printed no JSON (line %d: %s): %.100s",
+                                     where.line, where.text, output);
     }
-    return done || error_prefix(error, "%s", name);
+    free(output);
+    return good;
+}
+
+/* `answer` gets what it said, as JSON, owned by the caller: of SQL an array of rows that are arrays
+ * of texts and nulls. NULL: only its success counts. */
+static bool ask(const struct shop_asker *asker, const char *name, const struct shop_query *query,
+                json_t **answer, struct error *error)
+{
+    return (query->sql ? ask_sql(asker->target, query->sql, answer, error)
+                       : ask_command(asker, query->command, answer, error)) ||
+           error_prefix(error, "%s", name);
 }
 
 /* --- books --- */
@@ -222,7 +188,7 @@ static bool number_of(const json_t *value, int64_t *out)
 bool audit_reset(const struct shop_asker *asker, struct error *error)
 {
     const struct shop_query *reset = &asker->target->reset;
-    return !shop_query_is_given(reset) || query_do(asker, "reset", reset, error);
+    return !shop_query_is_given(reset) || ask(asker, "reset", reset, NULL, error);
 }
 
 /* PostgreSQL's true is "t". */
@@ -241,8 +207,8 @@ bool audit_wait_quiet(const struct shop_asker *asker, struct error *error)
     if (!shop_query_is_given(&target->quiet))
         return true;
     for (;;) {
-        json_t *answer = query_ask(asker, "quiet", &target->quiet, error);
-        if (!answer)
+        json_t *answer = NULL;
+        if (!ask(asker, "quiet", &target->quiet, &answer, error))
             return false;
         bool quiet = is_yes(value_of(answer));
         json_decref(answer);
@@ -258,8 +224,8 @@ bool audit_wait_quiet(const struct shop_asker *asker, struct error *error)
 
 static bool read_left(const struct shop_asker *asker, struct rows *out, struct error *error)
 {
-    json_t *answer = query_ask(asker, "stock_left", &asker->target->stock_left, error);
-    if (!answer)
+    json_t *answer = NULL;
+    if (!ask(asker, "stock_left", &asker->target->stock_left, &answer, error))
         return false;
     out->has_left = number_of(value_of(answer), &out->left) && out->left >= -ROWS_LEFT_MAX &&
                     out->left <= ROWS_LEFT_MAX;
@@ -297,8 +263,8 @@ static bool add_row(struct rows *out, const json_t *values, size_t number, struc
 
 static bool read_rows(const struct shop_asker *asker, struct rows *out, struct error *error)
 {
-    json_t *answer = query_ask(asker, "orders", &asker->target->orders, error);
-    if (!answer)
+    json_t *answer = NULL;
+    if (!ask(asker, "orders", &asker->target->orders, &answer, error))
         return false;
     bool good = json_is_array(answer) ||
                 error_fail(error, "orders: it must be an array of rows: [[id, user, units], …]");
