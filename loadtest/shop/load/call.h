@@ -25,7 +25,7 @@ struct call {
     CURL *easy;                 /* owned */
     struct curl_slist *headers; /* owned */
     char *url, *body;           /* owned */
-    char *answer; /* owned */
+    char *answer;               /* owned */
     size_t length, room;
     bool too_long;                /* the answer; it was cut off */
     bool left;                    /* the request was on its way */

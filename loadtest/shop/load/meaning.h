@@ -13,8 +13,8 @@ struct shop_answer {
     size_t length;
 };
 
-/* SHOP_UNKNOWN when none matches, or no answer came (status 0). `*order` is the order's id as a text, owned by the caller; NULL
- * where the rule names none, or the answer has none there. */
+/* SHOP_UNKNOWN when none matches, or no answer came (status 0). `*order` is the order's id as a
+ * text, owned by the caller; NULL where the rule names none, or the answer has none there. */
 enum shop_meaning meaning_of(const struct shop_request *request, const struct shop_answer *answer,
                              char **order);
 

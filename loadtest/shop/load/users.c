@@ -47,26 +47,20 @@ static bool read_names(struct shop_users *out, char **at, const char *where, str
 }
 
 /* A line; an empty one is passed over. */
-static bool read_line(struct shop_users *out, char **at, size_t *room, const char *where,
-                      struct error *error)
+static bool read_line(struct shop_users *out, char **at, const char *where, struct error *error)
 {
-    size_t used = (size_t)out->count * out->columns, cells = 0;
-    bool last = false;
-    if (!out->cells || used + out->columns > *room) {
-        *room = *room ? *room * 2 : 64 * out->columns;
-        char **more = reallocarray(out->cells, *room, sizeof *more);
-        if (!more)
+    size_t before = out->cell_count;
+    for (bool last = false; !last;) {
+        char **cell = array_add(&out->cells, &out->cell_count, sizeof *cell);
+        if (!cell)
             return error_fail(error, "out of memory");
-        out->cells = more;
+        *cell = cut_cell(at, &last);
     }
-    while (!last) {
-        char *cell = cut_cell(at, &last);
-        if (cells < out->columns)
-            out->cells[used + cells] = cell;
-        cells++;
-    }
-    if (cells == 1 && out->cells[used][0] == '\0')
+    size_t cells = out->cell_count - before;
+    if (cells == 1 && out->cells[before][0] == '\0') {
+        out->cell_count = before;
         return true;
+    }
     out->count++;
     return cells == out->columns ||
            error_fail(error, "%s: user %" PRId64 " has %zu columns, the first line %zu", where,
@@ -82,11 +76,10 @@ static bool is_text(const char *text, const char *where, struct error *error)
 
 static bool read_table(struct shop_users *out, const char *where, struct error *error)
 {
-    size_t room = 0;
     char *at = out->text + (strncmp(out->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
     bool good = is_text(at, where, error) && read_names(out, &at, where, error);
     while (good && *at)
-        good = read_line(out, &at, &room, where, error);
+        good = read_line(out, &at, where, error);
     return good && (out->count > 0 || error_fail(error, "%s: it has no users", where));
 }
 

@@ -13,8 +13,8 @@ struct shop_users {
     int64_t from;  /* of a range */
     int64_t count; /* at least 1 */
     char *text;    /* owned; the file, cut into its cells; NULL: a range */
-    char **cells;  /* owned; count × columns */
-    size_t columns;
+    char **cells;  /* owned; a line's columns behind the other's */
+    size_t cell_count, columns;
     const char *names[USERS_COLUMNS_MAX]; /* borrowed from text; of a range "user" */
 };
 

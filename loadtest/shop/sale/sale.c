@@ -2,8 +2,10 @@
 #include "loadtest/shop/sale/sale.h"
 
 #include "base/clock.h"
+#include "loadtest/ledger/ledger_read.h"
 #include "loadtest/shop/audit/audit.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +103,55 @@ bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *err
         return false;
     bool held = hold(plan, &asker, out, writer, error);
     return json_lines_close(writer, held ? error : &ignored) && held;
+}
+
+static bool is_same(const char *what, int64_t theirs, int64_t ours, struct error *error)
+{
+    return theirs == ours ||
+           error_fail(error, "its %s is %" PRId64 ", and there it is %" PRId64, what, theirs, ours);
+}
+
+/* A claim is never "not checked" because the file has come to ask for more since. */
+static bool has_same(const char *what, bool theirs, bool ours, struct error *error)
+{
+    return ours == theirs || error_fail(error, "it has %s%s, which is %sasked for there",
+                                        theirs ? "" : "no ", what, theirs ? "not " : "");
+}
+
+static bool is_of(const struct target *target, const struct ledger *ledger, struct error *error)
+{
+    const struct ledger_product *product = &ledger->products[0];
+    const struct rows *books = &ledger->books;
+    return (strcmp(ledger->shop, target->name) == 0 ||
+            error_fail(error, "its shop is called %.80s, and there it is %.80s (name)",
+                       ledger->shop, target->name)) &&
+           is_same("product", product->id, target->product, error) &&
+           is_same("stock", product->stock, target->stock, error) &&
+           is_same("limit", product->limit, target->limit, error) &&
+           has_same("audit.stock", books->has_left, shop_query_is_given(&target->stock_left),
+                    error) &&
+           has_same("audit.orders", books->has_orders, shop_query_is_given(&target->orders), error);
+}
+
+bool sale_judge_again(const char *path, struct sale_plan *plan, struct sale *out,
+                      struct error *error)
+{
+    struct ledger *ledger = &out->ledger;
+    struct error why;
+    *out = (struct sale){.judgement = {.verdict = SHOP_VERDICT_INVALID}};
+    if (!ledger_read_file(ledger, path, LEDGER_OF_SHOP, error))
+        return false;
+    if (!is_of(plan->target, ledger, &why)) {
+        ledger_fini(ledger);
+        return error_fail(error,
+                          "%s is of another sale than %s: %s; a ledger is judged with the target "
+                          "file that it was made with",
+                          path, plan->target->path, why.text);
+    }
+    plan->connections = ledger->load.connections;
+    plan->rate_per_s = ledger->load.rate_per_s;
+    plan->seed = ledger->seed;
+    return sale_judge(plan->target, out, error);
 }
 
 void sale_fini(struct sale *sale)

@@ -20,7 +20,7 @@ struct sale {
 bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *error);
 void sale_fini(struct sale *sale);
 
-/* A sale that is over, judged again by the ledger that it has left (sale_again.c). Nobody is asked:
+/* A sale that is over, judged again by the ledger that it has left. Nobody is asked:
  * what buyers were told and what the books said then both stand in it, and the shop may have sold
  * since.
  *

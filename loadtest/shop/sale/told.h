@@ -23,7 +23,7 @@ bool told_write(const struct told *told, struct error *error);
 /* FOLDER/report.html. */
 bool told_page(const struct told *told, struct error *error);
 
-/* --- sale_gate.c: what was measured, for --fail-if, and each claim as a case of JUnit's --- */
+/* --- what was measured, for --fail-if, and each claim as a case of JUnit's --- */
 
 /* What cannot be measured of a target, each with the reason, for thresholds_are_measured. */
 void sale_missing(const struct target *target, const char *missing[THRESHOLD_MEASURES]);
