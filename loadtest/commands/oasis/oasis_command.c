@@ -23,17 +23,23 @@ struct oasis {
     const struct oasis_options *options; /* borrowed */
     struct harness harness;
     struct hall hall;
-    struct crowd_tally tally;
+    int64_t first, last;              /* the products of its nights */
+    struct crowd_tally tally;         /* what the crowd was told */
     int64_t looked_us, looked_orders; /* when the line was last drawn, and the orders then */
     double per_s;
     int64_t tenths; /* of the tickets whose sale was said, where there is no terminal */
+
+    /* Once the servers have ended. The rows are the witness's; nothing there asks the servers. */
+    size_t instances;
+    bool ended_early;  /* tickets may be left, and orders be under way whose answer nobody has */
+    struct books rows; /* of all nights together */
+    struct witness_holdings holdings;
 };
 
 static bool put_on_sale(struct oasis *oasis, struct error *error)
 {
     const struct hall *hall = &oasis->hall;
     const struct fleet *fleet = &oasis->harness.fleet;
-    int64_t first = hall->nights[0].product, last = hall->nights[hall->count - 1].product;
     int64_t epoch = 0;
     for (size_t i = 0; i < hall->count; i++) {
         char name[64];
@@ -48,8 +54,8 @@ static bool put_on_sale(struct oasis *oasis, struct error *error)
         if (!api_put_products(oasis->harness.api, fleet->urls[0], &sale, error))
             return false;
     }
-    return witness_remember(fleet->witness, first, last, epoch, error) &&
-           phase_wait_clean(fleet, first, last, error);
+    return witness_remember(fleet->witness, oasis->first, oasis->last, epoch, error) &&
+           phase_wait_clean(fleet, oasis->first, oasis->last, error);
 }
 
 /* Rewritten on a terminal; else a line when a tenth more is sold. */
@@ -108,34 +114,15 @@ static bool sell(struct oasis *oasis, struct error *error)
     oasis->looked_us = clock_mono_us();
     bool made = crowd_run(&plan, &oasis->hall, &oasis->tally, error);
     harness_clear_progress(&oasis->harness);
-    return made && phase_wait_settled(fleet, oasis->hall.nights[0].product,
-                                      oasis->hall.nights[oasis->hall.count - 1].product, error);
+    return made && phase_wait_settled(fleet, oasis->first, oasis->last, error);
 }
 
-/* What the rows say, beside what the crowd was told, and what does not agree. The rows are the
- * witness's; nothing here asks the servers. */
-struct sale_books {
-    const struct hall *hall;         /* borrowed, as the next */
-    const struct crowd_tally *tally; /* what the crowd was told */
-    const char *strategy;            /* borrowed */
-    size_t instances;
-    bool ended_early;  /* tickets may be left, and orders be under way whose answer nobody has */
-    struct books rows; /* of all nights together */
-    struct witness_holdings holdings;
-};
+/* --- what the rows say, beside what the crowd was told, and what does not agree --- */
 
 /* 1.4 million tickets over six hours: https://renerocks.ai/blog/2025-11-02--tigerfans/, which gives
  * it as the rate to beat, 65 tickets a second. */
 static const double real_tickets = 1400000, real_seconds = 6 * 3600;
 #define REAL_SOURCE "https://renerocks.ai/blog/2025-11-02--tigerfans/"
-
-static bool audit(struct sale_books *books, struct witness *witness, struct error *error)
-{
-    int64_t first = books->hall->nights[0].product;
-    int64_t last = books->hall->nights[books->hall->count - 1].product;
-    return witness_sum(witness, first, last, &books->rows, error) &&
-           witness_hold(witness, first, last, &books->holdings, error);
-}
 
 /* One line when there are any. */
 static size_t fault(FILE *to, int64_t count, const char *what)
@@ -154,33 +141,33 @@ static int64_t or_zero(int64_t figure)
 
 /* Tickets that buyers were told of and that are not in the rows. With failed rows the figures say
  * nothing: those orders were accepted, and refused later. */
-static int64_t missing(const struct sale_books *books)
+static int64_t missing(const struct oasis *oasis)
 {
-    return books->rows.failed_rows > 0 ? 0 : or_zero(books->hall->sold - books->rows.sold);
+    return oasis->rows.failed_rows > 0 ? 0 : or_zero(oasis->hall.sold - oasis->rows.sold);
 }
 
 /* Tickets in the rows that no buyer was told of. */
-static int64_t untold(const struct sale_books *books)
+static int64_t untold(const struct oasis *oasis)
 {
-    return books->ended_early ? 0 : or_zero(books->rows.sold - books->hall->sold);
+    return oasis->ended_early ? 0 : or_zero(oasis->rows.sold - oasis->hall.sold);
 }
 
 /* A line for each thing that is wrong; how many. */
-static size_t print_faults(const struct sale_books *books, FILE *to)
+static size_t print_faults(const struct oasis *oasis, FILE *to)
 {
-    const struct crowd_tally *told = books->tally;
-    const struct books *rows = &books->rows;
-    int64_t left = books->ended_early ? 0 : or_zero(rows->stock);
+    const struct crowd_tally *told = &oasis->tally;
+    const struct books *rows = &oasis->rows;
+    int64_t left = oasis->ended_early ? 0 : or_zero(rows->stock);
     return fault(to, rows->oversold, "OVERSOLD, tickets more than there were") +
            fault(to, rows->lost_updates, "tickets that the stock does not account for") +
            fault(to, rows->duplicate_orders, "orders sold twice for one key") +
            fault(to, rows->limit_violations, "buyers with more than four tickets") +
-           fault(to, books->holdings.most > BUYER_LIMIT ? books->holdings.most : 0,
+           fault(to, oasis->holdings.most > BUYER_LIMIT ? oasis->holdings.most : 0,
                  "tickets that one buyer has") +
            fault(to, rows->queued, "tickets accepted and not decided") +
            fault(to, left, "tickets left though buyers were told that there were none") +
-           fault(to, missing(books), "tickets that buyers were told they had, and no row says so") +
-           fault(to, untold(books), "tickets sold that no buyer was told of") +
+           fault(to, missing(oasis), "tickets that buyers were told they had, and no row says so") +
+           fault(to, untold(oasis), "tickets sold that no buyer was told of") +
            fault(to, told->repeated_wrongly, "repeats of a key that got another answer") +
            fault(to, told->over_limit, "buyers who came back for a fifth ticket and got it") +
            fault(to, told->late_sold, "buyers who got a ticket after \"sold out\"") +
@@ -200,17 +187,17 @@ static void line(FILE *to, const char *name, int64_t figure, const char *more)
     fprintf(to, "  %-24s %12s%s\n", name, hall_figure(figure, text), more);
 }
 
-static void print_rows(const struct sale_books *books, FILE *to)
+static void print_rows(const struct oasis *oasis, FILE *to)
 {
     char of[HALL_FIGURE_SIZE + 8], all[HALL_FIGURE_SIZE];
-    snprintf(of, sizeof of, " of %s", hall_figure(books->hall->tickets, all));
+    snprintf(of, sizeof of, " of %s", hall_figure(oasis->hall.tickets, all));
     fputs("What the rows say\n", to);
-    line(to, "tickets sold", books->rows.sold, of);
-    line(to, "oversold", books->rows.oversold, "");
-    line(to, "orders", books->holdings.orders, "");
-    line(to, "buyers", books->holdings.buyers, "");
-    line(to, "most of one buyer", books->holdings.most, ", of four at most");
-    line(to, "sold twice for one key", books->rows.duplicate_orders, "");
+    line(to, "tickets sold", oasis->rows.sold, of);
+    line(to, "oversold", oasis->rows.oversold, "");
+    line(to, "orders", oasis->holdings.orders, "");
+    line(to, "buyers", oasis->holdings.buyers, "");
+    line(to, "most of one buyer", oasis->holdings.most, ", of four at most");
+    line(to, "sold twice for one key", oasis->rows.duplicate_orders, "");
 }
 
 static void print_answers(const struct crowd_tally *tally, FILE *to)
@@ -225,66 +212,64 @@ static void print_answers(const struct crowd_tally *tally, FILE *to)
     line(to, "asked again", tally->sent_again, ", when nothing had been done");
 }
 
-static void print_books(const struct sale_books *books, FILE *to)
+static void print_books(const struct oasis *oasis, FILE *to)
 {
-    double seconds = seconds_of(books->tally);
-    double rate = (double)books->rows.sold / seconds;
+    double seconds = seconds_of(&oasis->tally);
+    double rate = (double)oasis->rows.sold / seconds;
     char sold[HALL_FIGURE_SIZE], per_s[HALL_FIGURE_SIZE], orders[HALL_FIGURE_SIZE];
     fprintf(to, "\n%s: %s tickets in %.1f s, %s tickets and %s orders a second, by %s in %zu %s\n",
-            books->ended_early ? "Ended early" : "The hall is empty",
-            hall_figure(books->rows.sold, sold), seconds, hall_figure((int64_t)rate, per_s),
-            hall_figure((int64_t)((double)books->holdings.orders / seconds), orders),
-            books->strategy, books->instances, books->instances == 1 ? "instance" : "instances");
-    print_rows(books, to);
-    print_answers(books->tally, to);
+            oasis->ended_early ? "Ended early" : "The hall is empty",
+            hall_figure(oasis->rows.sold, sold), seconds, hall_figure((int64_t)rate, per_s),
+            hall_figure((int64_t)((double)oasis->holdings.orders / seconds), orders),
+            oasis->options->strategy, oasis->instances,
+            oasis->instances == 1 ? "instance" : "instances");
+    print_rows(oasis, to);
+    print_answers(&oasis->tally, to);
     fprintf(to,
             "The real sale took about six hours for its 1,400,000, 65 a second (%s): this one went "
             "%.0f times as fast.\n",
             REAL_SOURCE, rate / (real_tickets / real_seconds));
 }
 
-static json_t *json_books(const struct sale_books *books)
+static json_t *json_books(const struct oasis *oasis)
 {
-    const struct crowd_tally *told = books->tally;
-    const struct books *rows = &books->rows;
+    const struct crowd_tally *told = &oasis->tally;
+    const struct books *rows = &oasis->rows;
     json_t *counted =
         json_pack("{sI sI sI sI sI sI sI sI sI sI}", "sold", rows->sold, "stock", rows->stock,
                   "oversold", rows->oversold, "lost_updates", rows->lost_updates,
                   "duplicate_orders", rows->duplicate_orders, "limit_violations",
-                  rows->limit_violations, "queued", rows->queued, "orders", books->holdings.orders,
-                  "buyers", books->holdings.buyers, "most_of_one_buyer", books->holdings.most);
+                  rows->limit_violations, "queued", rows->queued, "orders", oasis->holdings.orders,
+                  "buyers", oasis->holdings.buyers, "most_of_one_buyer", oasis->holdings.most);
     json_t *answers = json_pack(
-        "{sI sI sI sI sI sI sI sI sI sI sI sI}", "tickets", books->hall->sold, "orders",
+        "{sI sI sI sI sI sI sI sI sI sI sI sI}", "tickets", oasis->hall.sold, "orders",
         told->bought, "pages", told->looks, "repeated", told->repeated, "repeated_wrongly",
         told->repeated_wrongly, "came_back", told->came_back, "over_limit", told->over_limit,
         "sold_out", told->sold_out, "late", told->late, "late_sold", told->late_sold, "sent_again",
         told->sent_again, "unexpected", told->unexpected);
-    return json_pack("{sI sI ss sI sf so so}", "tickets", books->hall->tickets, "nights",
-                     (json_int_t)books->hall->count, "strategy", books->strategy, "instances",
-                     (json_int_t)books->instances, "duration_s", seconds_of(told), "rows", counted,
-                     "answers", answers);
+    return json_pack("{sI sI ss sI sf so so}", "tickets", oasis->hall.tickets, "nights",
+                     (json_int_t)oasis->hall.count, "strategy", oasis->options->strategy,
+                     "instances", (json_int_t)oasis->instances, "duration_s", seconds_of(told),
+                     "rows", counted, "answers", answers);
 }
 
 /* The exit status. */
-static int judge(struct oasis *oasis, size_t instances, bool ended_early, struct error *error)
+static int judge(struct oasis *oasis, struct error *error)
 {
-    struct sale_books books = {.hall = &oasis->hall,
-                               .tally = &oasis->tally,
-                               .strategy = oasis->options->strategy,
-                               .instances = instances,
-                               .ended_early = ended_early};
-    if (!audit(&books, oasis->harness.witness, error) ||
-        !witness_same_sales(oasis->harness.witness, error))
+    struct witness *witness = oasis->harness.witness;
+    if (!witness_sum(witness, oasis->first, oasis->last, &oasis->rows, error) ||
+        !witness_hold(witness, oasis->first, oasis->last, &oasis->holdings, error) ||
+        !witness_same_sales(witness, error))
         return process_fail(error->text);
-    print_books(&books, stdout);
+    print_books(oasis, stdout);
     machine_print(stdout, &oasis->harness.machine);
-    size_t faults = print_faults(&books, stdout);
+    size_t faults = print_faults(oasis, stdout);
     if (faults == 0)
-        puts(ended_early ? "The books agree so far." : "The audit is clean.");
-    if (!files_write_json(oasis->harness.folder, "oasis.json", json_books(&books), error))
+        puts(oasis->ended_early ? "The books agree so far." : "The audit is clean.");
+    if (!files_write_json(oasis->harness.folder, "oasis.json", json_books(oasis), error))
         return process_fail(error->text);
     printf("Files: %s/oasis.json\n", oasis->harness.folder);
-    return faults > 0 ? 1 : ended_early ? 2 : 0;
+    return faults > 0 ? 1 : oasis->ended_early ? 2 : 0;
 }
 
 static bool open_sale(struct oasis *oasis, struct error *error)
@@ -293,6 +278,8 @@ static bool open_sale(struct oasis *oasis, struct error *error)
     struct harness *harness = &oasis->harness;
     hall_init(&oasis->hall, options->first_product, (size_t)options->products,
               oasis->options->tickets);
+    oasis->first = options->first_product;
+    oasis->last = options->first_product + options->products - 1;
     return harness_init(harness, options, error) &&
            harness_open_fleet(harness, options->instances.items[0], error) &&
            harness_choose(harness, oasis->options->strategy, error) &&
@@ -308,12 +295,13 @@ int command_oasis(const struct oasis_options *options)
     oasis->options = options;
     bool opened = open_sale(oasis, &error);
     bool made = opened && sell(oasis, &error);
-    size_t instances = oasis->harness.fleet.count;
+    oasis->instances = oasis->harness.fleet.count;
+    oasis->ended_early = !made;
     if (opened && !made)
         process_fail(error.text);
     /* What they had accepted is in the rows when they have ended. */
     bool ended = harness_close_fleet(&oasis->harness, &ending);
-    int status = opened ? judge(oasis, instances, !made, &error) : process_fail(error.text);
+    int status = opened ? judge(oasis, &error) : process_fail(error.text);
     if (opened && made && !ended)
         status = process_fail(ending.text);
     harness_fini(&oasis->harness);
