@@ -4,14 +4,66 @@
  * made out to another host, and of a --ca-file that can vouch for nobody.
  */
 #include "harness/shop/own_shop.h"
-#include "harness/shop/wire/tls_front.h"
 #include "lib/net/certificates.h"
 #include "lib/t.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+/* --- HAProxy, which speaks TLS before a server that does not; it ends with this program --- */
+
+static pid_t front;
 static int port;
+
+static _Noreturn void become_front(const char *settings, int fd)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (fcntl(fd, F_SETFD, 0) == 0)
+        execl(HAPROXY, HAPROXY, "-db", "-f", settings, (char *)NULL);
+    _exit(127);
+}
+
+/* On `port` one may connect at once: until HAProxy takes them, connections wait. It is this
+ * process's before HAProxy has it, so that nobody else is given it in between. HAProxy makes a
+ * connection to the server for each request, and keeps none that the server may have closed by
+ * then. */
+static void start_front(void)
+{
+    int fd = t_listen(&port);
+    char settings[256];
+    snprintf(settings, sizeof settings, "%s/front.cfg", program->folder);
+    t_write(settings, t_text("defaults\n"
+                             "  mode http\n"
+                             "  maxconn 200\n"
+                             "  option http-server-close\n"
+                             "  timeout connect 60s\n"
+                             "  timeout client 300s\n"
+                             "  timeout server 300s\n"
+                             "listen shop\n"
+                             "  bind fd@%d ssl crt %s/server.both\n"
+                             "  server shop %s\n",
+                             fd, program->folder, program->servers[0].url + strlen("http://")));
+    front = fork();
+    if (front == 0)
+        become_front(settings, fd);
+    close(fd);
+    assert_true(front > 0);
+}
+
+static void stop_front(void)
+{
+    if (front <= 0)
+        return;
+    kill(front, SIGKILL);
+    waitpid(front, NULL, 0);
+    front = 0;
+}
+
+/* --- its shop --- */
 
 /* `vouching` names a file of the certificates' folder; NULL: no --ca-file. */
 static int judge(const char *host, const char *vouching, const char *arguments)
@@ -104,13 +156,13 @@ static int set_up(void **state)
 {
     int made = program_one(state);
     certificates_make(program->folder);
-    port = tls_front_start(program->folder, program->servers[0].url);
+    start_front();
     return made;
 }
 
 static int tear_down(void **state)
 {
-    tls_front_stop();
+    stop_front();
     return program_end(state);
 }
 
