@@ -14,18 +14,6 @@ int shop_file_setup(void **state)
 int shop_file_teardown(void **state)
 {
     (void)state;
-    unlink(SHOP_FILE);
-    unlink("users.csv");
-    unlink("empty.csv");
-    return chdir("/") == 0 && rmdir(folder) == 0 ? 0 : 1;
-}
-
-void shop_file_write(const char *text, size_t length)
-{
-    FILE *to = fopen(SHOP_FILE, "we");
-
-    assert_non_null(to);
-    assert_int_equal(fwrite(text, 1, length, to), length);
-    bool closed = fclose(to) == 0;
-    assert_true(closed);
+    t_remove_folder(folder);
+    return chdir("/");
 }

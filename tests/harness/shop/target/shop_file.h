@@ -9,10 +9,9 @@
 
 #define SHOP_FILE "shop"
 
-/* Group fixtures: the process goes into the folder, and comes back. */
+/* Group fixtures: the process goes into the folder, which goes at the end with all that is in it.
+ */
 int shop_file_setup(void **state);
 int shop_file_teardown(void **state);
-
-void shop_file_write(const char *text, size_t length); /* users.csv and empty.csv go as well */
 
 #endif
