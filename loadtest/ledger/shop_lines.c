@@ -61,15 +61,6 @@ static bool read_begin(struct reading *reading, const json_t *line, int64_t numb
            take_switch(line, "repeat", false, &op->repeat, error);
 }
 
-static bool take_status(const json_t *line, struct ledger_op *op, struct error *error)
-{
-    int64_t status;
-    if (!line_take_count(line, "status", READING_STATUS_MAX, &status, error))
-        return false;
-    op->status = (int)status;
-    return true;
-}
-
 /* The end of a purchase that was sent. */
 static bool take_answer(struct ledger *out, const json_t *line, struct ledger_op *op,
                         struct error *error)
@@ -78,7 +69,6 @@ static bool take_answer(struct ledger *out, const json_t *line, struct ledger_op
     return line_need_number(line, "sent_us", op->due_us, &op->start_us, error) &&
            line_need_number(line, "end_us", op->start_us > 0 ? op->start_us : 1, &op->end_us,
                             error) &&
-           take_status(line, op, error) &&
            take_meaning(line, "became", op->first, &op->last, error) &&
            line_copy_text(line, "order", SIZE_MAX, &op->order, error) &&
            (op->last == op->first || op->first == SHOP_ACCEPTED ||
@@ -89,12 +79,10 @@ static bool take_answer(struct ledger *out, const json_t *line, struct ledger_op
 static bool take_unasked(struct ledger *out, const json_t *line, struct ledger_op *op,
                          struct error *error)
 {
-    op->status = 0;
     if (op->first == SHOP_UNKNOWN)
         return true;
     out->load.answered++;
-    return line_need_number(line, "end_us", op->due_us > 0 ? op->due_us : 1, &op->end_us, error) &&
-           take_status(line, op, error);
+    return line_need_number(line, "end_us", op->due_us > 0 ? op->due_us : 1, &op->end_us, error);
 }
 
 static bool was_answered(const json_t *line, const struct ledger_op *op)
@@ -111,15 +99,18 @@ static bool read_end(struct reading *reading, const json_t *line, int64_t number
 {
     enum shop_meaning meaning;
     bool asked;
+    int64_t status;
     struct ledger_op *op = ledger_find_op(reading->out, number);
     if (!op)
         return error_fail(error, "op %lld ends, and has not begun", (long long)number);
     if (op->status != -1)
         return error_fail(error, "op %lld ends twice", (long long)number);
     if (!take_switch(line, "asked", true, &asked, error) ||
-        !take_meaning(line, "is", SHOP_UNKNOWN, &meaning, error))
+        !take_meaning(line, "is", SHOP_UNKNOWN, &meaning, error) ||
+        !line_take_count(line, "status", READING_STATUS_MAX, &status, error))
         return false;
     reading->open--;
+    op->status = (int)status;
     op->unasked = !asked;
     ledger_op_means(op, meaning);
     if (asked)

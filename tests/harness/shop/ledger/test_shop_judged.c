@@ -141,25 +141,14 @@ TEST_WITH(a_run_that_was_ended_has_no_verdict, program_alone, program_end)
     is_refused("ledger.jsonl", "/ledger.jsonl: it was cut off: the run did not come to its end");
 }
 
+/* All that makes a ledger no ledger: harness.shop_ledger; or another sale's: harness.shop_again. */
 TEST_WITH(what_is_no_ledger_of_this_sale_is_refused, program_alone, program_end)
 {
-    static const char record[] = "{\"ledger\":3,\"seed\":7}\n{\"done\":true}\n";
-    char *at;
     own_shop_write("");
     assert_int_equal(own_shop_run(""), 2);
-    char *ledger = read_file("ledger.jsonl");
     take_away("results.json");
     take_away("report.html");
-    is_refused("nothing.jsonl", "/nothing.jsonl: No such file or directory");
     is_refused("shop.yaml", "/shop.yaml: line 1: no JSON object");
-    t_write(program_path("record.jsonl"), record);
-    is_refused("record.jsonl", "line 1: a ledger of `record`: seckill-loadtest check judges it");
-    at = strstr(ledger, "{\"op\":1,");
-    assert_non_null(at);
-    *at = '<';
-    t_write(program_path("damaged.jsonl"), ledger);
-    is_refused("damaged.jsonl", "/damaged.jsonl: line ");
-    free(ledger);
     own_shop_write("  stock: {sql: 'SELECT 1'}\n");
     is_refused("ledger.jsonl",
                "it has no audit.stock, which is asked for there; a ledger is judged "
