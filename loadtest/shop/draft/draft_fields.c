@@ -195,10 +195,8 @@ bool draft_is_secret(const char *header)
 
 void draft_header(FILE *to, const struct shop_pair *header, struct draft_found *found)
 {
-    const char *field = NULL;
-    if (draft_is_named(header->name, strlen(header->name), NAMES[DRAFT_KEY]) ||
-        draft_is_named(header->name, strlen(header->name), NAMES[DRAFT_USER]))
-        field = field_of(header->name, strlen(header->name), "", 0, found);
+    /* Never the product, which is known by a number. */
+    const char *field = field_of(header->name, strlen(header->name), "", 0, found);
     if (field) {
         fprintf(to, "'{%s}'", field);
     } else if (draft_is_secret(header->name)) {

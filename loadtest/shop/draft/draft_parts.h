@@ -48,12 +48,6 @@ void draft_body(FILE *to, const struct pasted_curl *curl, struct draft_found *fo
 void draft_header(FILE *to, const struct shop_pair *header, struct draft_found *found);
 bool draft_is_secret(const char *header);
 
-/* --- draft_apart.c: what an answer means --- */
-
-/* The lines of "outcome". False: the answers are alike. */
-bool draft_outcome(FILE *to, const struct pasted_answer *bought,
-                   const struct pasted_answer *sold_out, bool has_key);
-
 /* Whether a name is one of the list, which ends with NULL, but for case, '_' and '-'. */
 bool draft_is_named(const char *name, size_t length, const char *const *names);
 
