@@ -48,8 +48,9 @@ void own_shop_describe(const struct own_shop *is)
     assert_true(closed);
 }
 
-int own_shop_run(const char *arguments)
+void own_shop_exits(int status, const char *arguments)
 {
-    return program_run(
-        t_text("shop %s/shop.yaml --buyers 80 --connections 8 %s", program->folder, arguments));
+    int ended = program_run(t_text("shop %s/shop.yaml %s", program->folder, arguments));
+    if (ended != status)
+        fail_msg("exit status %d, not %d: %s", ended, status, program->output);
 }

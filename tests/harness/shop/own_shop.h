@@ -29,7 +29,8 @@ void own_shop_write(const char *audit); /* the same with nothing else */
     "    sql: SELECT o.id, user_id, quantity FROM seckill.orders o JOIN seckill.product p\n"       \
     "      ON p.id = product_id AND p.epoch = o.epoch WHERE p.id = {product} AND status = 1\n"
 
-/* Runs it with 80 buyers and more arguments; its exit status. */
-int own_shop_run(const char *arguments);
+/* Runs it, and it must end so. */
+void own_shop_exits(int status, const char *arguments);
+#define OWN_SHOP_BUYERS "--buyers 80 --connections 8 "
 
 #endif

@@ -32,10 +32,9 @@ static void take_away(const char *name)
     assert_int_equal(unlink(program_path(name)), 0);
 }
 
-static int judge(const char *ledger, const char *arguments)
+static void judge(int status, const char *ledger, const char *arguments)
 {
-    return program_run(t_text("shop %s/shop.yaml --judge %s/%s %s", program->folder,
-                              program->folder, ledger, arguments));
+    own_shop_exits(status, t_text("--judge %s/%s %s", program->folder, ledger, arguments));
 }
 
 /* A file that a run has left is taken away, and is then the same again. */
@@ -59,7 +58,7 @@ static void close_shop(void)
 /* Judged when it is made and, when its shop is gone, once more. */
 static void is_judged_twice(const char *arguments, int status, const char *verdict)
 {
-    assert_int_equal(own_shop_run(arguments), status);
+    own_shop_exits(status, t_text(OWN_SHOP_BUYERS "%s", arguments));
     program_says(verdict);
     char *results = read_file("results.json"), *page = read_file("report.html");
     char *ledger = read_file("ledger.jsonl");
@@ -67,7 +66,7 @@ static void is_judged_twice(const char *arguments, int status, const char *verdi
     take_away("report.html");
     if (program->count)
         close_shop();
-    assert_int_equal(judge("ledger.jsonl", arguments), status);
+    judge(status, "ledger.jsonl", arguments);
     program_says("/ledger.jsonl; nothing was sent.\n");
     program_says(verdict);
     expect_same("results.json", results);
@@ -99,10 +98,9 @@ TEST_WITH(what_proved_nothing_proves_nothing, program_alone, program_end)
 TEST_WITH(a_pipeline_has_its_files, program_one, program_end)
 {
     own_shop_write(OWN_SHOP_AUDIT);
-    assert_int_equal(own_shop_run(""), 0);
-    assert_int_equal(judge("ledger.jsonl",
-                           t_text("--fail-if committed<21 --junit %s/junit.xml", program->folder)),
-                     1);
+    own_shop_exits(0, OWN_SHOP_BUYERS);
+    judge(1, "ledger.jsonl",
+          t_text("--fail-if committed<21 --junit %s/junit.xml", program->folder));
     program_says("Thresholds (--fail-if)\n  committed<21: 20 orders, 1 orders less\n");
     program_file_says("junit.xml", "<testcase classname=\"our shop\" name=\"never_oversold\"");
     program_file_says("junit.xml", "failures=\"1\" errors=\"0\"");
@@ -110,7 +108,7 @@ TEST_WITH(a_pipeline_has_its_files, program_one, program_end)
 
 static void is_refused(const char *ledger, const char *why)
 {
-    assert_int_equal(judge(ledger, ""), 2);
+    judge(2, ledger, "");
     program_says(why);
     assert_false(is_there("results.json"));
     assert_false(is_there("report.html"));
@@ -145,7 +143,7 @@ TEST_WITH(a_run_that_was_ended_has_no_verdict, program_alone, program_end)
 TEST_WITH(what_is_no_ledger_of_this_sale_is_refused, program_alone, program_end)
 {
     own_shop_write("");
-    assert_int_equal(own_shop_run(""), 2);
+    own_shop_exits(2, OWN_SHOP_BUYERS);
     take_away("results.json");
     take_away("report.html");
     is_refused("shop.yaml", "/shop.yaml: line 1: no JSON object");
@@ -158,7 +156,7 @@ TEST_WITH(what_is_no_ledger_of_this_sale_is_refused, program_alone, program_end)
 TEST_WITH(check_says_what_to_use, program_alone, program_end)
 {
     own_shop_write("");
-    assert_int_equal(own_shop_run(""), 2);
-    assert_int_equal(program_run(t_text("check %s/ledger.jsonl", program->folder)), 2);
+    own_shop_exits(2, OWN_SHOP_BUYERS);
+    program_exits(2, t_text("check %s/ledger.jsonl", program->folder));
     program_says("line 1: a shop's ledger: seckill-loadtest shop TARGET.yaml --judge judges it");
 }

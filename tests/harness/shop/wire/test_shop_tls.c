@@ -65,23 +65,21 @@ static void stop_front(void)
 
 /* --- its shop --- */
 
-/* `vouching` names a file of the certificates' folder; NULL: no --ca-file. */
-static int judge(const char *host, const char *vouching, const char *arguments)
+/* It ends with this status. `vouching` names a file of the certificates' folder; NULL: no
+ * --ca-file. */
+static void judge(int status, const char *host, const char *vouching, const char *arguments)
 {
-    char server[100], all[700], option[200] = "";
+    char server[100], option[200] = "";
     snprintf(server, sizeof server, "https://%s:%d", host, port);
     own_shop_describe(&(struct own_shop){.server = server, .audit = OWN_SHOP_AUDIT});
     if (vouching)
         snprintf(option, sizeof option, "--ca-file %s/%s", program->folder, vouching);
-    snprintf(all, sizeof all, "shop %s/shop.yaml --timeout 300s %s %s", program->folder, option,
-             arguments);
-    return program_run(all);
+    own_shop_exits(status, t_text("--timeout 300s %s %s", option, arguments));
 }
 
-static void expect_kept(int status)
+static void is_kept(const char *arguments)
 {
-    if (status != 0)
-        fail_msg("exit status %d: %s", status, program->output);
+    judge(0, "localhost", "ca.pem", arguments);
     program_says("\nkept: ");
     if (strstr(program->output, "went wrong"))
         fail_msg("a request went wrong: %s", program->output);
@@ -90,24 +88,22 @@ static void expect_kept(int status)
 
 TEST(a_closed_sale_is_judged)
 {
-    expect_kept(judge("localhost", "ca.pem", "--buyers 80 --connections 8"));
+    is_kept(OWN_SHOP_BUYERS);
 }
 
 TEST(an_open_sale_is_judged)
 {
-    expect_kept(judge("localhost", "ca.pem",
-                      "--rate 60 --duration 1s --arrivals constant --connections 8 "
-                      "--max-lag-ms 60000"));
+    is_kept("--rate 60 --duration 1s --arrivals constant --connections 8 "
+            "--max-lag-ms 60000");
 }
 
 /* Two purchases: for each curl reads all the CAs of the system again. */
 #define TWO "--buyers 2 --connections 1"
 
 /* Nothing was bought, and the reason names the way out. */
-static void expect_refusal(int status)
+static void is_refused(const char *host, const char *vouching)
 {
-    if (status != 2)
-        fail_msg("exit status %d: %s", status, program->output);
+    judge(2, host, vouching, TWO);
     program_says("INVALID: ");
     program_says("2 requests went wrong, the first: https://");
     program_says(": its certificate is refused (");
@@ -118,20 +114,20 @@ static void expect_refusal(int status)
 
 TEST(one_that_nobody_vouches_for_is_refused)
 {
-    expect_refusal(judge("localhost", NULL, TWO));
-    expect_refusal(judge("localhost", "other.pem", TWO));
+    is_refused("localhost", NULL);
+    is_refused("localhost", "other.pem");
 }
 
 TEST(one_that_is_made_out_to_another_host_is_refused)
 {
-    expect_refusal(judge("127.0.0.1", "ca.pem", TWO));
+    is_refused("127.0.0.1", "ca.pem");
 }
 
 /* The shop is not asked: no ledger was begun. */
 static void expect_unasked(const char *vouching, const char *said)
 {
     unlink(program_path("ledger.jsonl"));
-    assert_int_equal(judge("localhost", vouching, TWO), 2);
+    judge(2, "localhost", vouching, TWO);
     program_says(said);
     assert_int_equal(access(program_path("ledger.jsonl"), F_OK), -1);
 }
@@ -148,7 +144,7 @@ TEST(a_damaged_file_is_named)
 {
     t_write(program_path("damaged.pem"),
             "-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n");
-    assert_int_equal(judge("localhost", "damaged.pem", TWO), 2);
+    judge(2, "localhost", "damaged.pem", TWO);
     program_says("2 requests went wrong, the first: --ca-file cannot be used: ");
 }
 
