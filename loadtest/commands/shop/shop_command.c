@@ -59,9 +59,9 @@ static bool conclude(struct shop_run *run, const struct sale_plan *plan, const s
     const struct told told = {plan, sale, answers, &run->fail_if, &measured};
     if (sale->ledger.load.late_us > 0)
         run->fail_if.count = 0; /* it would be the generator that is judged */
-    sale_measure(&run->target, sale, &measured);
-    return (sale_count(sale, answers) || error_fail(error, "out of memory")) &&
-           tell(run, &told, status, error);
+    sale_count(sale, answers);
+    sale_measure(&run->target, sale, answers, &measured);
+    return tell(run, &told, status, error);
 }
 
 static bool hold(struct shop_run *run, const struct sale_plan *plan, int *status,

@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool prepare(const struct shop_asker *asker, struct error *error)
@@ -159,22 +158,14 @@ void sale_fini(struct sale *sale)
     ledger_fini(&sale->ledger);
 }
 
-bool sale_count(const struct sale *sale, struct sale_answers *out)
+void sale_count(const struct sale *sale, struct sale_answers out[SHOP_MEANINGS])
 {
-    struct latency *latencies = calloc(SHOP_MEANINGS, sizeof *latencies);
-    if (!latencies)
-        return false;
-    for (size_t i = 0; i < SHOP_MEANINGS; i++)
-        out[i] = (struct sale_answers){0};
+    memset(out, 0, SHOP_MEANINGS * sizeof *out);
     for (size_t i = 0; i < sale->ledger.ops_count; i++) {
         const struct ledger_op *one = &sale->ledger.ops[i];
         out[one->first].count++;
         out[one->last].became++;
         if (one->end_us != LEDGER_NEVER && sale->ledger.load.late_us == 0)
-            latency_add(&latencies[one->first], one->end_us - one->due_us);
+            latency_add(&out[one->first].times, one->end_us - one->due_us);
     }
-    for (size_t i = 0; i < SHOP_MEANINGS; i++)
-        out[i].figures = latency_read(&latencies[i]);
-    free(latencies);
-    return true;
 }

@@ -37,9 +37,8 @@ bool sale_judge(const struct target *target, struct sale *sale, struct error *er
 /* What a reader wants to know of one kind of answer; response times are from when it was due. */
 struct sale_answers {
     int64_t count, became; /* purchases answered so; that ended so, after polling */
-    struct latency_figures figures;
+    struct latency times;  /* none of a load that was late itself */
 };
-/* SHOP_MEANINGS of them. False: out of memory. */
-bool sale_count(const struct sale *sale, struct sale_answers *out);
+void sale_count(const struct sale *sale, struct sale_answers out[SHOP_MEANINGS]);
 
 #endif

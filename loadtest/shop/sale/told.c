@@ -19,13 +19,14 @@ static void print_answers(FILE *to, const struct sale_answers *answers)
             "max ms");
     for (size_t i = 0; i < SHOP_MEANINGS; i++) {
         const struct sale_answers *one = &answers[i];
+        const struct latency_figures figures = latency_read(&one->times);
         if (one->count == 0 && one->became == 0)
             continue;
         fprintf(to, "%-10s %8" PRId64 " %8" PRId64, shop_meaning_name((enum shop_meaning)i),
                 one->count, one->became);
-        if (one->figures.count > 0)
-            fprintf(to, " %9.2f %9.2f %9.2f\n", ms(one->figures.p50_us), ms(one->figures.p99_us),
-                    ms(one->figures.max_us));
+        if (figures.count > 0)
+            fprintf(to, " %9.2f %9.2f %9.2f\n", ms(figures.p50_us), ms(figures.p99_us),
+                    ms(figures.max_us));
         else
             fprintf(to, " %9s %9s %9s\n", "-", "-", "-");
     }
@@ -88,14 +89,14 @@ static json_t *answers_json(const struct sale_answers *answers)
 {
     json_t *all = json_object();
     for (size_t i = 0; i < SHOP_MEANINGS; i++) {
-        const struct latency_figures *figures = &answers[i].figures;
+        const struct latency_figures figures = latency_read(&answers[i].times);
         json_t *one =
             json_pack("{sI sI}", "first", answers[i].count, "in_the_end", answers[i].became);
-        if (figures->count > 0)
-            json_object_update_new(one, json_pack("{sI sI sI sI sI}", "p50_us", figures->p50_us,
-                                                  "p90_us", figures->p90_us, "p99_us",
-                                                  figures->p99_us, "p999_us", figures->p999_us,
-                                                  "max_us", figures->max_us));
+        if (figures.count > 0)
+            json_object_update_new(one,
+                                   json_pack("{sI sI sI sI sI}", "p50_us", figures.p50_us, "p90_us",
+                                             figures.p90_us, "p99_us", figures.p99_us, "p999_us",
+                                             figures.p999_us, "max_us", figures.max_us));
         json_object_set_new(all, shop_meaning_name((enum shop_meaning)i), one);
     }
     return all;
@@ -158,28 +159,23 @@ void sale_missing(const struct target *target, const char *missing[THRESHOLD_MEA
         missing[THRESHOLD_COMMITTED] = "the target's audit names no orders";
 }
 
-static void count_purchase(const struct target *target, const struct ledger_op *one, double *values)
+void sale_measure(const struct target *target, const struct sale *sale,
+                  const struct sale_answers answers[SHOP_MEANINGS], struct measured *out)
 {
     bool asked_for = target->poll.method != NULL;
-    values[THRESHOLD_ORDERS]++;
-    values[THRESHOLD_ACCEPTED] += one->first == SHOP_ACCEPTED;
-    values[THRESHOLD_REFUSED] += one->last == SHOP_SOLD_OUT || one->last == SHOP_REFUSED;
-    values[THRESHOLD_FAILED] += one->last == SHOP_UNKNOWN || one->last == SHOP_SHED ||
-                                (one->last == SHOP_ACCEPTED && asked_for);
-}
-
-void sale_measure(const struct target *target, const struct sale *sale, struct measured *out)
-{
-    struct latency latency = {.count = 0};
+    struct latency times = {.count = 0};
     *out = (struct measured){
-        .values = {[THRESHOLD_COMMITTED] = (double)sale->ledger.books.orders_count}};
-    for (size_t i = 0; i < sale->ledger.ops_count; i++) {
-        const struct ledger_op *one = &sale->ledger.ops[i];
-        count_purchase(target, one, out->values);
-        if (one->end_us != LEDGER_NEVER)
-            latency_add(&latency, one->end_us - one->due_us);
-    }
-    measured_set_times(out, &latency);
+        .values = {[THRESHOLD_ORDERS] = (double)sale->ledger.ops_count,
+                   [THRESHOLD_COMMITTED] = (double)sale->ledger.books.orders_count,
+                   [THRESHOLD_ACCEPTED] = (double)answers[SHOP_ACCEPTED].count,
+                   [THRESHOLD_REFUSED] =
+                       (double)(answers[SHOP_SOLD_OUT].became + answers[SHOP_REFUSED].became),
+                   [THRESHOLD_FAILED] =
+                       (double)(answers[SHOP_UNKNOWN].became + answers[SHOP_SHED].became +
+                                (asked_for ? answers[SHOP_ACCEPTED].became : 0))}};
+    for (size_t i = 0; i < SHOP_MEANINGS; i++)
+        latency_merge(&times, &answers[i].times);
+    measured_set_times(out, &times);
     measured_set_rates(out, sale->ledger.load.ended_us - sale->ledger.load.began_us);
 }
 

@@ -31,7 +31,8 @@ void sale_missing(const struct target *target, const char *missing[THRESHOLD_MEA
 /* Times are of the first answer, since it was due. Committed is what the shop's books list; refused
  * is a definite no in the end; failed is what ended as neither, and what was accepted and not
  * decided although it was asked for. */
-void sale_measure(const struct target *target, const struct sale *sale, struct measured *out);
+void sale_measure(const struct target *target, const struct sale *sale,
+                  const struct sale_answers answers[SHOP_MEANINGS], struct measured *out);
 
 /* A case for each claim that was asked for, and one for the verdict. */
 void sale_add_cases(struct junit *junit, const struct target *target, const struct sale *sale);

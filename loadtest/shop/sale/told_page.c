@@ -58,15 +58,15 @@ static void write_answers(FILE *to, const struct sale_answers *answers)
     fputs("<div class=\"scroll\"><table>\n", to);
     words_headers(to, names, sizeof names / sizeof names[0]);
     for (size_t i = 0; i < SHOP_MEANINGS; i++) {
-        const struct latency_figures *figures = &answers[i].figures;
+        const struct latency_figures figures = latency_read(&answers[i].times);
         if (answers[i].count == 0 && answers[i].became == 0)
             continue;
         fprintf(to, "<tr><td>%s</td><td>%" PRId64 "</td><td>%" PRId64 "</td>",
                 shop_meaning_name((enum shop_meaning)i), answers[i].count, answers[i].became);
-        if (figures->count > 0)
+        if (figures.count > 0)
             fprintf(to, "<td>%.2f</td><td>%.2f</td><td>%.2f</td><td>%.2f</td>",
-                    (double)figures->p50_us / 1000, (double)figures->p99_us / 1000,
-                    (double)figures->p999_us / 1000, (double)figures->max_us / 1000);
+                    (double)figures.p50_us / 1000, (double)figures.p99_us / 1000,
+                    (double)figures.p999_us / 1000, (double)figures.max_us / 1000);
         fputs("</tr>\n", to);
     }
     fputs("</table></div>\n", to);

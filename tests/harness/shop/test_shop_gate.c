@@ -10,9 +10,11 @@ static struct measured measured;
 
 static void measure(void)
 {
+    struct sale_answers answers[SHOP_MEANINGS];
     shop.sale.ledger.load.began_us = 1000000;
     shop.sale.ledger.load.ended_us = 3000000;
-    sale_measure(&shop.target, &shop.sale, &measured);
+    sale_count(&shop.sale, answers);
+    sale_measure(&shop.target, &shop.sale, answers, &measured);
 }
 
 static void counts(enum threshold_measure measure, int wanted)
