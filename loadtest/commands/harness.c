@@ -128,7 +128,6 @@ void harness_fini(struct harness *harness)
     (void)harness_close_fleet(harness, &ignored);
     api_destroy(harness->api);
     witness_destroy(harness->witness);
-    wrk_fini();
     if (harness->made_folder)
         rmdir(harness->folder); /* it goes only when nothing was written */
 }

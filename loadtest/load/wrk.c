@@ -17,8 +17,7 @@
  * what ends a request, or its answer would be missing from the latencies. */
 #define WRK_TIMEOUT "70s"
 
-static char folder[256];
-static char script[300];
+enum { SCRIPT_PATH_SIZE = 300 };
 
 void wrk_shape(int64_t *connections, int64_t *threads, int64_t instances)
 {
@@ -101,30 +100,6 @@ bool wrk_version(char *version, size_t size, struct error *error)
     return true;
 }
 
-/* Once; the folder stays until wrk_fini. */
-static bool make_folder(struct error *error)
-{
-    if (*folder)
-        return true;
-    const char *root = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/seckill-loadtest.XXXXXX", root && *root ? root : "/tmp");
-    if (!mkdtemp(folder)) {
-        folder[0] = '\0';
-        return error_fail(error, "cannot make a folder in %s", root && *root ? root : "/tmp");
-    }
-    snprintf(script, sizeof script, "%s/load.lua", folder);
-    return true;
-}
-
-void wrk_fini(void)
-{
-    if (!*folder)
-        return;
-    unlink(script);
-    rmdir(folder);
-    folder[0] = '\0';
-}
-
 /* Lua's strings take C's escapes; everything that is not plain is written by its number. */
 static void write_string(FILE *to, const char *text)
 {
@@ -155,15 +130,16 @@ static bool write_targets(FILE *to, const struct load *load, struct error *error
     return true;
 }
 
-static bool write_script(const struct load *load, struct error *error)
+/* A new file, which the caller removes. */
+static bool write_script(const struct load *load, char path[SCRIPT_PATH_SIZE], struct error *error)
 {
-    FILE *to = fopen(script, "w");
+    const char *root = getenv("TMPDIR");
+    snprintf(path, SCRIPT_PATH_SIZE, "%s/seckill-loadtest.XXXXXX", root && *root ? root : "/tmp");
+    int fd = mkstemp(path);
+    FILE *to = fd < 0 ? NULL : fdopen(fd, "w");
     if (!to)
-        return error_fail(error, "cannot write %s", script);
-    if (!write_targets(to, load, error)) {
-        fclose(to);
-        return false;
-    }
+        return error_fail(error, "cannot write %s", path);
+    bool good = write_targets(to, load, error);
     fputs("}, path = ", to);
     write_string(to, load->path);
     fputs(", token = ", to);
@@ -182,7 +158,7 @@ static bool write_script(const struct load *load, struct error *error)
     fwrite(load_lua, 1, load_lua_length, to);
     bool written = !ferror(to);
     written = fclose(to) == 0 && written;
-    return written || error_fail(error, "cannot write %s", script);
+    return good && (written || error_fail(error, "cannot write %s", path));
 }
 
 struct watching {
@@ -198,11 +174,9 @@ static void tick(void *context)
         watching->load->tick(watching->load->context);
 }
 
-static bool run(const struct load *load, struct load_result *result, struct error *error)
+static bool run_script(const char *script, const struct load *load, struct load_result *result,
+                       struct error *error)
 {
-    if (!client_allow(load->connections, error) || !make_folder(error) ||
-        !write_script(load, error))
-        return false;
     char threads[24], connections[24], duration[24];
     snprintf(threads, sizeof threads, "-t%" PRId64, load->threads);
     snprintf(connections, sizeof connections, "-c%" PRId64, load->connections);
@@ -229,6 +203,15 @@ static bool run(const struct load *load, struct load_result *result, struct erro
     result->usage = usage_watch_sum(&watching.watch, (size_t)load->threads);
     result->abandoned = load->connections;
     return true;
+}
+
+static bool run(const struct load *load, struct load_result *result, struct error *error)
+{
+    char script[SCRIPT_PATH_SIZE] = "";
+    bool made = client_allow(load->connections, error) && write_script(load, script, error) &&
+                run_script(script, load, result, error);
+    unlink(script);
+    return made;
 }
 
 const struct generator generator_wrk = {.run = run, .connects_meanwhile = true};

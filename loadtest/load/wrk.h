@@ -1,5 +1,5 @@
 /*
- * wrk as a child process: writes its script (built into this binary) to a private folder, runs it,
+ * wrk as a child process: writes its script (built into this binary) to a private file, runs it,
  * reads the one line that the script's done() prints.
  */
 #ifndef SECKILL_LOADTEST_LOAD_WRK_H
@@ -19,9 +19,6 @@ bool wrk_parse_steps(const char *output, struct latency *out, struct error *erro
 
 /* wrk's own word for its version; false when it is not installed. */
 bool wrk_version(char *version, size_t size, struct error *error);
-
-/* Removes what a run has left for the next one. */
-void wrk_fini(void);
 
 /* A load that lasts so many seconds. At its end as many requests as it has connections may be
  * abandoned. */
