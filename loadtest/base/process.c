@@ -63,23 +63,16 @@ bool process_sleep_ms(int ms)
     return !process_interrupted();
 }
 
-static bool remember(pid_t pid)
+/* A child's place among them, which is free with 0. False: there is none. */
+static bool replace(pid_t before, pid_t after)
 {
     for (size_t i = 0; i < MAX_CHILDREN; i++) {
-        if (children[i] == 0) {
-            children[i] = pid;
+        if (children[i] == before) {
+            children[i] = after;
             return true;
         }
     }
     return false;
-}
-
-static void forget(pid_t pid)
-{
-    for (size_t i = 0; i < MAX_CHILDREN; i++) {
-        if (children[i] == pid)
-            children[i] = 0;
-    }
 }
 
 /* In the child, between fork and exec. */
@@ -104,11 +97,9 @@ static _Noreturn void become(const char *const argv[], int out_fd, const char *l
     if (log_fd >= 0)
         dup2(log_fd, STDERR_FILENO);
     for (size_t i = 0; environment && environment[i]; i++) {
-        char *copy = strchr(environment[i], '=') ? strdup(environment[i]) : NULL;
+        char *copy = strdup(environment[i]);
         if (copy)
-            putenv(copy);
-        else
-            unsetenv(environment[i]);
+            putenv(copy); /* to glibc a NAME alone takes it away */
     }
     /* execvp never writes to its argv; its type is older than const. */
     union {
@@ -139,7 +130,7 @@ bool process_start(struct process *process, const char *const argv[], const char
     close(pipe_fds[1]);
     process->pid = pid;
     process->out_fd = pipe_fds[0];
-    if (!remember(pid)) {
+    if (!replace(0, pid)) {
         process_stop(process, SIGKILL, 0, NULL);
         return error_fail(error, "more than %d child processes", MAX_CHILDREN);
     }
@@ -160,26 +151,25 @@ bool process_find(const char *name, const char *folder, char *out, size_t size)
     return false;
 }
 
-static void reaped(struct process *process)
+/* With WNOHANG it does not wait for its end. */
+static bool reap(struct process *process, int options, int *status)
 {
-    forget(process->pid);
+    int result = 0;
+    if (waitpid(process->pid, &result, options) != process->pid)
+        return false;
+    if (status)
+        *status = result;
+    (void)replace(process->pid, 0);
     process->pid = 0;
     if (process->out_fd >= 0)
         close(process->out_fd);
     process->out_fd = -1;
+    return true;
 }
 
 bool process_ended(struct process *process, int *status)
 {
-    int result = 0;
-    if (process->pid == 0)
-        return true;
-    if (waitpid(process->pid, &result, WNOHANG) != process->pid)
-        return false;
-    if (status)
-        *status = result;
-    reaped(process);
-    return true;
+    return process->pid == 0 || reap(process, WNOHANG, status);
 }
 
 void process_stop(struct process *process, int signal_number, int grace_ms, int *status)
@@ -191,16 +181,11 @@ void process_stop(struct process *process, int signal_number, int grace_ms, int 
     while (clock_mono_ms() < deadline_ms) {
         if (process_ended(process, status))
             return;
-        struct timespec pause = {.tv_nsec = 10L * 1000 * 1000};
-        nanosleep(&pause, NULL);
+        process_sleep_ms(10);
     }
     kill(process->pid, SIGKILL);
-    int result = 0;
-    while (waitpid(process->pid, &result, 0) < 0 && errno == EINTR)
+    while (!reap(process, 0, status) && errno == EINTR)
         ;
-    if (status)
-        *status = result;
-    reaped(process);
 }
 
 void process_end_all(void)
