@@ -6,14 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ORDERS_PREFIX   "seckill_orders_total{"
-#define ATTEMPTS_PREFIX "seckill_attempts_total{"
-#define GAUGE_PREFIX    "seckill_orders_in_flight"
-#define STARTED_PREFIX  "process_start_time_seconds "
-#define OPEN_PREFIX     "seckill_http_connections "
+#define IN_FLIGHT "seckill_orders_in_flight"
 
 /* What a double counts exactly; sums of many of these do not overflow either. */
-#define VALUE_MAX      9007199254740991.0
+#define VALUE_MAX 9007199254740991.0
+
+enum { WORD_SIZE = 64 };
 
 #define MEMBER(member) offsetof(struct counts, member)
 
@@ -51,8 +49,14 @@ static int64_t *member(struct counts *counts, size_t offset)
     return (int64_t *)(void *)((char *)counts + offset);
 }
 
-/* The value of `name="…"` in a line's labels, copied; false when it is not there. */
-static bool label(const char *line, const char *name, char *out, size_t size)
+/* What a line says; a label that it does not have is "". */
+struct sample {
+    char strategy[WORD_SIZE], kind[WORD_SIZE], outcome[WORD_SIZE];
+    char ended[WORD_SIZE], store[WORD_SIZE];
+    double value;
+};
+
+static void read_label(const char *line, const char *name, char out[WORD_SIZE])
 {
     char start[40];
     snprintf(start, sizeof start, "%s=\"", name);
@@ -61,69 +65,42 @@ static bool label(const char *line, const char *name, char *out, size_t size)
     /* Not the tail of a longer name: a label follows the brace or a comma. */
     while (at && at[-1] != '{' && at[-1] != ',')
         at = strstr(at + 1, start);
-    if (!at)
-        return false;
-    at += strlen(start);
-    snprintf(out, size, "%.*s", (int)strcspn(at, "\""), at);
-    return true;
+    at = at ? at + strlen(start) : "";
+    snprintf(out, WORD_SIZE, "%.*s", (int)strcspn(at, "\""), at);
 }
 
-static bool value_of(const char *line, int64_t *out)
+/* False: it has no value, or none that a server could have come to, which is 0 then. */
+static bool read_sample(const char *line, struct sample *out)
 {
+    read_label(line, "strategy", out->strategy);
+    read_label(line, "kind", out->kind);
+    read_label(line, "outcome", out->outcome);
+    read_label(line, "ended", out->ended);
+    read_label(line, "store", out->store);
     const char *brace = strchr(line, '}');
     const char *at = brace ? brace + 1 : line + strcspn(line, " ");
     char *end = NULL;
-    double value = strtod(at, &end);
-    if (end == at || !(value >= 0 && value <= VALUE_MAX))
-        return false;
-    *out = (int64_t)value;
-    return true;
+    out->value = strtod(at, &end);
+    if (end != at && out->value >= 0 && out->value <= VALUE_MAX)
+        return true;
+    out->value = 0;
+    return false;
 }
 
-static bool count_line(const char *line, const char *strategy, const char *kind,
-                       struct counts *counts, struct error *error)
+/* False: how they ended is unknown here. */
+static bool count_orders(const struct sample *orders, bool ours, struct counts *counts)
 {
-    char its_strategy[64], its_kind[32], outcome[64];
-    int64_t value = 0;
-    if (!label(line, "strategy", its_strategy, sizeof its_strategy) ||
-        !label(line, "kind", its_kind, sizeof its_kind) ||
-        !label(line, "outcome", outcome, sizeof outcome) || !value_of(line, &value))
-        return error_fail(error, "cannot read the metric %.120s", line);
-    if (strcmp(its_strategy, strategy) != 0 || strcmp(its_kind, kind) != 0) {
-        counts->strangers += value;
-        return true;
-    }
-    counts->total += value;
-    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
-        if (strcmp(classes[i].outcome, outcome) != 0)
+    int64_t value = (int64_t)orders->value;
+    *(ours ? &counts->total : &counts->strangers) += value;
+    for (size_t i = 0; ours && i < sizeof classes / sizeof classes[0]; i++) {
+        if (strcmp(classes[i].outcome, orders->outcome) != 0)
             continue;
         *member(counts, classes[i].class) += value;
         if (classes[i].also != classes[i].class)
             *member(counts, classes[i].also) += value;
         return true;
     }
-    return value == 0 || error_fail(error, "the metrics name an outcome unknown here: %s", outcome);
-}
-
-static bool attempts_line(const char *line, const char *strategy, struct counts *counts,
-                          struct error *error)
-{
-    char its_strategy[64];
-    int64_t value = 0;
-    if (!label(line, "strategy", its_strategy, sizeof its_strategy) || !value_of(line, &value))
-        return error_fail(error, "cannot read the metric %.120s", line);
-    if (strcmp(its_strategy, strategy) == 0)
-        counts->attempts += value;
-    return true;
-}
-
-static bool gauge_line(const char *line, int64_t *sum, struct error *error)
-{
-    int64_t value = 0;
-    if (!value_of(line, &value))
-        return error_fail(error, "cannot read the metric %.120s", line);
-    *sum += value;
-    return true;
+    return !ours || value == 0;
 }
 
 const char *const costs_ends[COSTS_ENDS] = {"committed", "refused", "accepted", "neither"};
@@ -132,16 +109,16 @@ const char *const costs_measures[COSTS_MEASURES] = {"statements", "round_trips",
                                                     "bytes"};
 
 /* The place that the family and its labels name; NULL: there is none. */
-static int64_t *place(struct costs *costs, const char *family, const char *ended, const char *store)
+static int64_t *place(struct costs *costs, const char *family, const struct sample *sample)
 {
     for (int end = 0; end < COSTS_ENDS; end++) {
-        if (strcmp(costs_ends[end], ended) != 0)
+        if (strcmp(costs_ends[end], sample->ended) != 0)
             continue;
         if (strcmp(family, "orders") == 0)
             return &costs->orders[end];
         for (int i = 0; i < COSTS_STORES; i++)
             for (int measure = 0; measure < COSTS_MEASURES; measure++)
-                if (strcmp(costs_stores[i], store) == 0 &&
+                if (strcmp(costs_stores[i], sample->store) == 0 &&
                     strcmp(costs_measures[measure], family) == 0)
                     return &costs->spent[end][i][measure];
     }
@@ -149,21 +126,51 @@ static int64_t *place(struct costs *costs, const char *family, const char *ended
 }
 
 /* A line that is none of those is nothing here. */
-static void cost_line(const char *line, const char *strategy, struct costs *costs)
+static void add_costs(const char *line, const struct sample *sample, struct costs *costs)
 {
-    char family[32], its_strategy[64], ended[32], store[32] = "";
-    int64_t value = 0;
-    if (sscanf(line, "seckill_cost_%31[a-z_]", family) < 1 ||
-        !label(line, "strategy", its_strategy, sizeof its_strategy) ||
-        !label(line, "ended", ended, sizeof ended) || !value_of(line, &value))
-        return;
-    (void)label(line, "store", store, sizeof store);
-    char *total = strstr(family, "_total");
+    char family[32] = "";
+    char *total =
+        sscanf(line, "seckill_cost_%31[a-z_]", family) == 1 ? strstr(family, "_total") : NULL;
     if (total)
         *total = '\0';
-    int64_t *at = place(costs, family, ended, store);
-    if (at && strcmp(its_strategy, strategy) == 0)
-        *at += value;
+    int64_t *at = place(costs, family, sample);
+    if (at)
+        *at += (int64_t)sample->value;
+}
+
+static bool begins(const char *line, const char *with)
+{
+    return strncmp(line, with, strlen(with)) == 0;
+}
+
+static bool take_line(const char *line, const char *strategy, const char *kind, struct scrape *out,
+                      struct error *error)
+{
+    struct sample sample;
+    if (*line == '#' || strstr(line, "_bucket{"))
+        return true; /* most of the page */
+    bool good = read_sample(line, &sample);
+    bool ours = strcmp(sample.strategy, strategy) == 0;
+    if (begins(line, "seckill_orders_total{")) {
+        good = good && *sample.strategy && *sample.kind && *sample.outcome;
+        if (good && !count_orders(&sample, ours && strcmp(sample.kind, kind) == 0, &out->counts))
+            return error_fail(error, "the metrics name an outcome unknown here: %s",
+                              sample.outcome);
+    } else if (begins(line, "seckill_attempts_total{")) {
+        good = good && *sample.strategy;
+        out->counts.attempts += ours ? (int64_t)sample.value : 0;
+    } else if (begins(line, IN_FLIGHT)) {
+        out->in_flight += (int64_t)sample.value;
+    } else if (begins(line, "seckill_http_connections ")) {
+        out->connections += (int64_t)sample.value;
+    } else if (begins(line, "process_start_time_seconds ")) {
+        out->started_s = sample.value;
+    } else {
+        good = true;
+        if (ours)
+            add_costs(line, &sample, &out->costs);
+    }
+    return good || error_fail(error, "cannot read the metric %.120s", line);
 }
 
 bool scrape_parse(const char *text, const char *strategy, const char *kind, struct scrape *out,
@@ -175,27 +182,12 @@ bool scrape_parse(const char *text, const char *strategy, const char *kind, stru
         size_t length = strcspn(at, "\n");
         char line[512];
         snprintf(line, sizeof line, "%.*s", (int)length, at);
-        if (strncmp(line, ORDERS_PREFIX, strlen(ORDERS_PREFIX)) == 0) {
-            if (!count_line(line, strategy, kind, &out->counts, error))
-                return false;
-        } else if (strncmp(line, ATTEMPTS_PREFIX, strlen(ATTEMPTS_PREFIX)) == 0) {
-            if (!attempts_line(line, strategy, &out->counts, error))
-                return false;
-        } else if (strncmp(line, GAUGE_PREFIX, strlen(GAUGE_PREFIX)) == 0) {
-            if (!gauge_line(line, &out->in_flight, error))
-                return false;
-            gauge = true;
-        } else if (strncmp(line, OPEN_PREFIX, strlen(OPEN_PREFIX)) == 0) {
-            if (!gauge_line(line, &out->connections, error))
-                return false;
-        } else if (strncmp(line, STARTED_PREFIX, strlen(STARTED_PREFIX)) == 0) {
-            out->started_s = strtod(line + strlen(STARTED_PREFIX), NULL);
-        } else {
-            cost_line(line, strategy, &out->costs);
-        }
+        if (!take_line(line, strategy, kind, out, error))
+            return false;
+        gauge = gauge || begins(line, IN_FLIGHT);
         at += length + (at[length] == '\n');
     }
-    return gauge || error_fail(error, "GET /metrics has no %s", GAUGE_PREFIX);
+    return gauge || error_fail(error, "GET /metrics has no " IN_FLIGHT);
 }
 
 int64_t scrape_most_open(int64_t *most, const struct scrape *scrapes, size_t count)
@@ -215,30 +207,20 @@ bool scrape_is_another(const struct scrape *before, const struct scrape *after)
            (before->started_s < after->started_s || before->started_s > after->started_s);
 }
 
-enum { COUNTS_MEMBERS = sizeof(struct counts) / sizeof(int64_t) };
-
-struct counts counts_minus(const struct counts *after, const struct counts *before)
+static void add(int64_t *sum, const int64_t *after, const int64_t *before, size_t bytes)
 {
-    struct counts result = *after;
-    struct counts subtract = *before;
-    for (size_t i = 0; i < COUNTS_MEMBERS; i++)
-        *member(&result, i * sizeof(int64_t)) -= *member(&subtract, i * sizeof(int64_t));
-    return result;
+    for (size_t i = 0; i < bytes / sizeof *sum; i++)
+        sum[i] += after[i] - before[i];
 }
 
-void counts_add(struct counts *sum, const struct counts *one)
+void counts_add(struct counts *sum, const struct counts *after, const struct counts *before)
 {
-    struct counts add = *one;
-    for (size_t i = 0; i < COUNTS_MEMBERS; i++)
-        *member(sum, i * sizeof(int64_t)) += *member(&add, i * sizeof(int64_t));
+    add((void *)sum, (const void *)after, (const void *)before, sizeof *sum);
 }
 
 void costs_add(struct costs *sum, const struct costs *after, const struct costs *before)
 {
-    int64_t *to = (void *)sum;
-    const int64_t *more = (const void *)after, *less = (const void *)before;
-    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
-        to[i] += more[i] - less[i];
+    add((void *)sum, (const void *)after, (const void *)before, sizeof *sum);
 }
 
 double costs_each(const struct costs *costs, int end, int store, int measure)

@@ -57,9 +57,8 @@ int64_t scrape_most_open(int64_t *most, const struct scrape *scrapes, size_t cou
 /* Whether they are of two processes. Not where one of them does not say. */
 bool scrape_is_another(const struct scrape *before, const struct scrape *after);
 
-struct counts counts_minus(const struct counts *after, const struct counts *before);
-void counts_add(struct counts *sum, const struct counts *one);
-
+/* Adds what came between. */
+void counts_add(struct counts *sum, const struct counts *after, const struct counts *before);
 void costs_add(struct costs *sum, const struct costs *after, const struct costs *before);
 
 /* What one order has cost; 0 where there was none. */

@@ -25,7 +25,7 @@ bool reconcile_counts(const struct scrape *deltas, const struct fleet *fleet,
     for (size_t i = 0; i < fleet->count; i++) {
         if (deltas[i].counts.total == 0 && !fleet->balancer)
             return error_fail(error, "instance %zu of %zu got no orders", i + 1, fleet->count);
-        counts_add(sum, &deltas[i].counts);
+        counts_add(sum, &deltas[i].counts, &(struct counts){0});
     }
     if (sum->strangers != 0)
         return error_fail(error, "somebody else sent %" PRId64 " orders meanwhile", sum->strangers);

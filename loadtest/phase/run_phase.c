@@ -178,10 +178,8 @@ static struct counts counts_since(const struct fleet *fleet, const struct scrape
                                   const struct scrape *now)
 {
     struct counts sum = {0};
-    for (size_t i = 0; i < fleet->count; i++) {
-        struct counts one = counts_minus(&now[i].counts, &before[i].counts);
-        counts_add(&sum, &one);
-    }
+    for (size_t i = 0; i < fleet->count; i++)
+        counts_add(&sum, &now[i].counts, &before[i].counts);
     return sum;
 }
 
@@ -500,8 +498,11 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
         return false;
     result->settling_ms = clock_mono_ms() - loaded_ms;
     meanwhile_end(fleet, &mark, &result->meanwhile);
-    for (size_t i = 0; i < fleet->count; i++)
-        after[i].counts = counts_minus(&after[i].counts, &before[i].counts);
+    for (size_t i = 0; i < fleet->count; i++) {
+        struct counts until = after[i].counts;
+        after[i].counts = (struct counts){0};
+        counts_add(&after[i].counts, &until, &before[i].counts);
+    }
     say(fleet, "auditing");
     return true;
 }

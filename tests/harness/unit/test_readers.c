@@ -131,7 +131,8 @@ TEST(metrics_by_class)
     struct counts later = scrape.counts;
     later.committed += 10;
     later.total += 11;
-    struct counts delta = counts_minus(&later, &scrape.counts);
+    struct counts delta = {0};
+    counts_add(&delta, &later, &scrape.counts);
     HAS(delta, committed, 10, total, 11, strangers, 0);
 }
 
