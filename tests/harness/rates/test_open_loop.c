@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { PRODUCT = 4000001, ANY_LAG_US = 60000000 };
@@ -65,13 +64,6 @@ static int64_t in_all(void)
     return sum;
 }
 
-static void sleep_until(int64_t at_us)
-{
-    struct timespec at = {.tv_sec = at_us / 1000000, .tv_nsec = (long)(at_us % 1000000) * 1000};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) != 0)
-        ;
-}
-
 /* What a thread does to the server while the load goes on. */
 struct mischief {
     int64_t at_us, for_us;
@@ -85,13 +77,13 @@ static void *do_mischief(void *argument)
 {
     struct mischief *mischief = argument;
     int status;
-    sleep_until(mischief->at_us);
+    clock_sleep_until(mischief->at_us);
     kill(mischief->pid, mischief->signal_number);
     if (mischief->signal_number != SIGSTOP)
         return NULL;
     waitpid(mischief->pid, &status, WUNTRACED);
     mischief->stopped_us = clock_mono_us();
-    sleep_until(mischief->stopped_us + mischief->for_us);
+    clock_sleep_until(mischief->stopped_us + mischief->for_us);
     mischief->continued_us = clock_mono_us();
     kill(mischief->pid, SIGCONT);
     return NULL;
@@ -213,14 +205,14 @@ TEST(a_server_that_dies_is_a_result)
     assert_true(result.abandoned > 0);
     int status;
     while (!process_ended(&program->servers[0].process, &status))
-        sleep_until(clock_mono_us() + 1000);
+        clock_sleep_until(clock_mono_us() + 1000);
     program->count = 0;
 }
 
 static void hold_up(void *context)
 {
     (void)context;
-    sleep_until(clock_mono_us() + 100000);
+    clock_sleep_until(clock_mono_us() + 100000);
 }
 
 /* A server that stands still for longer than the schedule was to wait: the sale is announced again.

@@ -12,14 +12,6 @@
 
 static char heard[262144];
 
-static size_t count_of(const char *text, const char *part)
-{
-    size_t count = 0;
-    for (const char *at = text; (at = strstr(at, part)) != NULL; at++)
-        count++;
-    return count;
-}
-
 /* Over one connection; how many requests came. */
 static size_t send_load(struct load load, struct load_result *result)
 {
@@ -45,19 +37,19 @@ static void send_with(const char *headers, const char *path)
     struct load_result result;
     const struct load load = {.path = path, .headers = headers, .counted = &counted};
     assert_int_equal(send_load(load, &result), 3);
-    assert_int_equal(count_of(heard, "{\"product_id\":7,\"user_id\":42,\"quantity\":1}"), 1);
+    assert_int_equal(t_count(heard, "{\"product_id\":7,\"user_id\":42,\"quantity\":1}"), 1);
 }
 
 TEST(every_order_has_the_lines)
 {
     send_with("X-Shop: one two\r\nX-More: 3\r\n", "/orders?strategy=none");
-    assert_int_equal(count_of(heard, "\r\nX-Shop: one two\r\nX-More: 3\r\nContent-Length: "), 3);
+    assert_int_equal(t_count(heard, "\r\nX-Shop: one two\r\nX-More: 3\r\nContent-Length: "), 3);
 }
 
 TEST(without_them_nothing_is_added)
 {
     send_with(NULL, "/orders?strategy=none");
-    assert_int_equal(count_of(heard, "\r\nContent-Type: application/json\r\nContent-Length: "), 3);
+    assert_int_equal(t_count(heard, "\r\nContent-Type: application/json\r\nContent-Length: "), 3);
 }
 
 TEST(the_longest_lines_fit)
@@ -69,7 +61,7 @@ TEST(the_longest_lines_fit)
     snprintf(path, sizeof path, "/orders?%.290s", filling);
     assert_int_equal(strlen(lines), HEADERS_SIZE - 1);
     send_with(lines, path);
-    assert_int_equal(count_of(heard, lines), 3);
+    assert_int_equal(t_count(heard, lines), 3);
 }
 
 /* A tenth of a second of a schedule; how many requests came. */
@@ -108,7 +100,7 @@ TEST(a_repeat_is_the_same_request)
     assert_int_equal(count % 2, 0);
     for (size_t i = 0; i < count; i += 2)
         assert_memory_equal(heard + i * length, heard + (i + 1) * length, length);
-    assert_int_equal(count_of(heard, "\r\nIdempotency-Key: 1000000000000\r\n"), 2);
+    assert_int_equal(t_count(heard, "\r\nIdempotency-Key: 1000000000000\r\n"), 2);
     assert_int_equal(result.requests, count);
     assert_int_equal(result.repeats, count / 2);
     assert_int_equal(result.parts[0].classes[LOAD_COMMITTED].count, count / 2);

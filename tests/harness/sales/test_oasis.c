@@ -27,14 +27,7 @@ static int64_t ask(const char *what)
 /* The port that its first line names. */
 static int read_port(const struct process *sale)
 {
-    char line[400] = "";
-    size_t length = 0;
-    while (length == 0 || line[length - 1] != '\n') {
-        assert_true(length < sizeof line - 1);
-        assert_int_equal(read(sale->out_fd, line + length, 1), 1);
-        length++;
-    }
-    const char *url = strstr(line, "http://127.0.0.1:");
+    const char *url = strstr(program_read_until(sale, "\n"), "http://127.0.0.1:");
     assert_non_null(url);
     return (int)strtol(url + strlen("http://127.0.0.1:"), NULL, 10);
 }

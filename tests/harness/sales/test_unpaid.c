@@ -10,24 +10,10 @@
 
 #define UNPAID "run --scenario unpaid --connections 24 --stock 200 "
 
-/* The run of results.json; the others are of other strategies. */
-static json_t *run_of(const char *strategy)
-{
-    size_t index;
-    json_t *run;
-    json_array_foreach(program_json("results.json/runs"), index, run)
-    {
-        if (strcmp(json_string_value(json_object_get(run, "strategy")), strategy) == 0)
-            return run;
-    }
-    fail_msg("results.json has no run of %s", strategy);
-    return NULL;
-}
-
 /* What the terminal said is in the files, and the page is made of them. */
 static void the_files_say_it(const char *strategy, const char *verdict)
 {
-    const json_t *run = run_of(strategy);
+    const json_t *run = program_run_of(strategy, NULL, 0);
     json_t *figures = json_object_get(run, "unpaid");
     const char *name;
     json_t *value;
