@@ -1,12 +1,8 @@
-/* The open-loop generator's parts that need no server: schedules, latencies, answers. */
+/* The schedules of the open-loop generator. */
 #include "harness/fixtures/has.h"
 #include "lib/t.h"
 
-#include "loadtest/engine/client.h"
 #include "loadtest/load/arrivals.h"
-#include "loadtest/load/latency.h"
-
-#include <string.h>
 
 static struct arrivals_plan plan_of(enum arrivals_kind kind, double rate_per_s, int64_t seconds)
 {
@@ -106,65 +102,4 @@ TEST(a_gap_goes_on_into_the_next_part)
     HAS(arrivals, at_us, 1250000, part, 1);
     arrivals_next(&arrivals);
     assert_true(arrivals.ended);
-}
-
-/* The bound that the headers and --help state. */
-TEST(a_latency_is_read_to_a_sixteenth)
-{
-    for (int64_t us = 1; us < INT64_C(100000000); us = us * 9 / 8 + 1) {
-        struct latency latency = {.count = 0};
-        latency_add(&latency, us);
-        latency_add(&latency, us * 3); /* so that the largest is another */
-        int64_t read_us = latency_quantile_us(&latency, 0.5);
-        assert_true(read_us >= us);
-        assert_true((double)read_us <= (double)us * 1.0625);
-        assert_int_equal(latency_read(&latency).max_us, us * 3);
-    }
-}
-
-TEST(quantiles_are_of_the_whole)
-{
-    struct latency sum = {.count = 0}, one = {.count = 0};
-    assert_int_equal(latency_read(&sum).p99_us, 0);
-    for (int i = 0; i < 99; i++)
-        latency_add(&sum, 10);
-    latency_add(&one, 500000);
-    latency_merge(&sum, &one);
-    struct latency_figures figures = latency_read(&sum);
-    HAS(figures, count, 100, p50_us, 10, p99_us, 10, p999_us, 500000, max_us, 500000);
-}
-
-TEST(answers_of_ours_are_read)
-{
-    static const char text[] = "HTTP/1.1 409 Conflict\r\nDate: now\r\ncontent-length: 3\r\n\r\nabc";
-    struct answer answer;
-    for (size_t used = 0; used < strlen(text); used++)
-        assert_int_equal(answer_read(text, used, &answer), ANSWER_PARTIAL);
-    assert_int_equal(answer_read(text, strlen(text), &answer), ANSWER_WHOLE);
-    HAS(answer, status, 409, closes, false);
-    static const char last[] =
-        "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-    assert_int_equal(answer_read(last, strlen(last), &answer), ANSWER_WHOLE);
-    assert_true(answer.closes);
-}
-
-TEST(answers_of_others_are_not)
-{
-    static const char *const texts[] = {
-        "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
-        "HTTP/1.1 20x OK\r\nContent-Length: 0\r\n\r\n",
-        "HTTP/1.1 100 Continue\r\nContent-Length: 0\r\n\r\n",
-        "HTTP/1.1 200 OK\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nmore",
-        "nonsense\r\n\r\n",
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct answer answer;
-        if (answer_read(texts[i], strlen(texts[i]), &answer) != ANSWER_UNEXPECTED)
-            fail_msg("taken for an answer: %s", texts[i]);
-    }
 }

@@ -1,6 +1,7 @@
-/* The generator's connections: what is closed is not heard of again. */
+/* The generator's connections: what is closed is not heard of again, and which answers it reads. */
 #include "lib/t.h"
 
+#include "harness/fixtures/has.h"
 #include "loadtest/engine/client.h"
 
 #include <signal.h>
@@ -43,4 +44,39 @@ TEST(a_closed_one_is_silent_though_a_child_holds_it)
     close(listener);
     close(epoll_fd);
     assert_int_equal(told, 0);
+}
+
+TEST(answers_of_ours_are_read)
+{
+    static const char text[] = "HTTP/1.1 409 Conflict\r\nDate: now\r\ncontent-length: 3\r\n\r\nabc";
+    struct answer answer;
+    for (size_t used = 0; used < strlen(text); used++)
+        assert_int_equal(answer_read(text, used, &answer), ANSWER_PARTIAL);
+    assert_int_equal(answer_read(text, strlen(text), &answer), ANSWER_WHOLE);
+    HAS(answer, status, 409, closes, false);
+    static const char last[] =
+        "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    assert_int_equal(answer_read(last, strlen(last), &answer), ANSWER_WHOLE);
+    assert_true(answer.closes);
+}
+
+TEST(answers_of_others_are_not)
+{
+    static const char *const texts[] = {
+        "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 20x OK\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 100 Continue\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nmore",
+        "nonsense\r\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct answer answer;
+        if (answer_read(texts[i], strlen(texts[i]), &answer) != ANSWER_UNEXPECTED)
+            fail_msg("taken for an answer: %s", texts[i]);
+    }
 }

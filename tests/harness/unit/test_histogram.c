@@ -27,13 +27,29 @@ TEST(powers_of_two_end_a_step)
     }
 }
 
+/* The bound that the headers and --help state. */
 TEST(the_error_is_at_most_a_sixteenth)
 {
     for (int64_t us = 1; us < INT64_C(1) << 32; us += us / 97 + 1) {
-        int64_t end = histogram_step_end(histogram_step(us));
-        assert_true(end >= us);
-        assert_true((end - us) * 16 <= us);
+        struct latency latency = {.count = 0};
+        latency_add(&latency, us);
+        latency_add(&latency, us * 3); /* so that the largest is another */
+        int64_t read_us = latency_quantile_us(&latency, 0.5);
+        assert_true(read_us >= us);
+        assert_true((read_us - us) * 16 <= us);
     }
+}
+
+TEST(quantiles_are_of_the_whole)
+{
+    struct latency sum = {.count = 0}, one = {.count = 0};
+    assert_int_equal(latency_read(&sum).p99_us, 0);
+    for (int i = 0; i < 99; i++)
+        latency_add(&sum, 10);
+    latency_add(&one, 500000);
+    latency_merge(&sum, &one);
+    struct latency_figures figures = latency_read(&sum);
+    HAS(figures, count, 100, p50_us, 10, p99_us, 10, p999_us, 500000, max_us, 500000);
 }
 
 TEST(a_text_gives_them_back)
