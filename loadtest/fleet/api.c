@@ -16,7 +16,7 @@ enum { CALL_LIMIT_MS = 60000, ANSWER_MAX_BYTES = 16 * 1024 * 1024 };
 struct api {
     CURL *curl;                 /* owned */
     struct curl_slist *headers; /* owned */
-    char *answer;               /* owned */
+    char *answer;               /* owned; a text */
     size_t length;
 };
 
@@ -42,21 +42,34 @@ static int give_up(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl
     return process_interrupted();
 }
 
+/* NULL: out of memory. Owned by the caller. */
+static struct curl_slist *list_of(const char *lines)
+{
+    struct curl_slist *list = curl_slist_append(NULL, "Content-Type: application/json");
+    for (const char *line = lines; list && *line; line = strchr(line, '\n') + 1) {
+        char one[HEADERS_SIZE];
+        snprintf(one, sizeof one, "%.*s", (int)strcspn(line, "\r\n"), line);
+        struct curl_slist *longer = curl_slist_append(list, one);
+        if (!longer)
+            curl_slist_free_all(list);
+        list = longer;
+    }
+    return list;
+}
+
 struct api *api_create(const char *admin_token)
 {
+    char token[HEADERS_SIZE] = "";
     struct api *api = calloc(1, sizeof *api);
     if (!api)
         return NULL;
-    api->curl = curl_easy_init();
-    api->headers = curl_slist_append(NULL, "Content-Type: application/json");
-    if (!api->curl || !api->headers) {
+    if (*admin_token)
+        snprintf(token, sizeof token, "Authorization: Bearer %.2000s\n", admin_token);
+    *api =
+        (struct api){.curl = curl_easy_init(), .headers = list_of(token), .answer = calloc(1, 1)};
+    if (!api->curl || !api->headers || !api->answer) {
         api_destroy(api);
         return NULL;
-    }
-    if (*admin_token) {
-        char line[1024];
-        snprintf(line, sizeof line, "Authorization: Bearer %s", admin_token);
-        api->headers = curl_slist_append(api->headers, line);
     }
     curl_easy_setopt(api->curl, CURLOPT_HTTPHEADER, api->headers);
     curl_easy_setopt(api->curl, CURLOPT_PROXY,
@@ -87,8 +100,7 @@ static bool send_call(struct api *api, const char *server, const char *path, con
     char url[600];
     snprintf(url, sizeof url, "%.*s%s", (int)strcspn(server + 7, "/") + 7, server, path);
     api->length = 0;
-    if (api->answer)
-        *api->answer = '\0';
+    *api->answer = '\0';
     curl_easy_setopt(api->curl, CURLOPT_URL, url);
     if (body) {
         curl_easy_setopt(api->curl, CURLOPT_POSTFIELDS, body);
@@ -116,53 +128,50 @@ static bool call_json(struct api *api, const char *server, const char *path, con
         return false;
     if (status / 100 != 2)
         return error_fail(error, "%s %s%s: %ld %.200s", body ? "PUT" : "GET", server, path, status,
-                          api->answer ? api->answer : "");
+                          api->answer);
     if (!document)
         return true;
     json_error_t fault;
-    *document = json_loadb(api->answer ? api->answer : "", api->length, 0, &fault);
+    *document = json_loadb(api->answer, api->length, 0, &fault);
     return *document || error_fail(error, "GET %s%s: no JSON: %s", server, path, fault.text);
 }
 
-static bool says(const json_t *list, const char *word)
+/* As one text, each with a blank before and behind it. */
+static void read_words(const json_t *list, char *out, size_t size)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *item = json_string_value(json_array_get(list, i));
-        if (item && strcmp(item, word) == 0)
-            return true;
-    }
-    return false;
+    size_t used = (size_t)snprintf(out, size, " ");
+    for (size_t i = 0; i < json_array_size(list) && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s ",
+                                 json_string_value(json_array_get(list, i)));
+}
+
+static bool has_word(const char *words, const char *one)
+{
+    char word[40];
+    snprintf(word, sizeof word, " %s ", one);
+    return strstr(words, word) != NULL;
 }
 
 bool api_needs(const struct api_strategy *strategy, const char *backend)
 {
-    char word[40];
-    snprintf(word, sizeof word, " %s ", backend);
-    return strstr(strategy->needs, word) != NULL;
-}
-
-static void read_needs(const json_t *list, struct api_strategy *to)
-{
-    size_t used = (size_t)snprintf(to->needs, sizeof to->needs, " ");
-    for (size_t i = 0; i < json_array_size(list) && used < sizeof to->needs; i++)
-        used += (size_t)snprintf(to->needs + used, sizeof to->needs - used, "%s ",
-                                 json_string_value(json_array_get(list, i)));
+    return has_word(strategy->needs, backend);
 }
 
 static void read_strategy(const json_t *from, struct api_strategy *to)
 {
+    char bodies[80];
     *to = (struct api_strategy){0};
     const char *name = json_string_value(json_object_get(from, "name"));
     const char *reason = json_string_value(json_object_get(from, "unavailable_reason"));
-    const json_t *bodies = json_object_get(from, "bodies");
     const json_t *promise = json_object_get(from, "guarantees");
     snprintf(to->name, sizeof to->name, "%s", name ? name : "");
     snprintf(to->unavailable_reason, sizeof to->unavailable_reason, "%s", reason ? reason : "");
     to->available = json_is_true(json_object_get(from, "available"));
     to->usual = json_is_true(json_object_get(from, "usual"));
-    read_needs(json_object_get(from, "needs"), to);
-    to->plain = says(bodies, "plain");
-    to->guarded = says(bodies, "guarded");
+    read_words(json_object_get(from, "needs"), to->needs, sizeof to->needs);
+    read_words(json_object_get(from, "bodies"), bodies, sizeof bodies);
+    to->plain = has_word(bodies, "plain");
+    to->guarded = has_word(bodies, "guarded");
     to->promise = (struct promise){
         .one_instance = json_is_true(json_object_get(promise, "one_instance")),
         .many_instances = json_is_true(json_object_get(promise, "many_instances")),
@@ -334,7 +343,7 @@ bool api_scrape(struct api *api, const char *server, const char *strategy, const
 {
     if (!get_metrics(api, server, error))
         return false;
-    return scrape_parse(api->answer ? api->answer : "", strategy, kind, out, error) ||
+    return scrape_parse(api->answer, strategy, kind, out, error) ||
            error_prefix(error, "%s", server);
 }
 
@@ -345,7 +354,7 @@ bool api_counter(struct api *api, const char *server, const char *name, const ch
     if (!get_metrics(api, server, error))
         return false;
     snprintf(start, sizeof start, "\n%s{strategy=\"%s\"} ", name, strategy);
-    const char *line = api->answer ? strstr(api->answer, start) : NULL;
+    const char *line = strstr(api->answer, start);
     *out = line ? strtoll(line + strlen(start), NULL, 10) : 0;
     return true;
 }
@@ -353,7 +362,7 @@ bool api_counter(struct api *api, const char *server, const char *name, const ch
 /* Why it is not, of the last answer: of the backends, what PostgreSQL's detail is. */
 static bool fail_ready(const struct api *api, const char *server, struct error *error)
 {
-    json_t *document = json_loadb(api->answer ? api->answer : "", api->length, 0, NULL);
+    json_t *document = json_loadb(api->answer, api->length, 0, NULL);
     const json_t *backends = json_object_get(document, "backends");
     for (size_t i = 0; i < json_array_size(backends); i++) {
         const json_t *backend = json_array_get(backends, i);
@@ -371,25 +380,8 @@ bool api_post(struct api *api, const char *server, const char *path, const char 
 {
     if (!send_call(api, server, path, "POST", body, &out->status, error))
         return false;
-    answer_fields(
-        &(struct answer){.body = api->answer ? api->answer : "", .body_length = api->length},
-        &out->says);
+    answer_fields(&(struct answer){.body = api->answer, .body_length = api->length}, &out->says);
     return true;
-}
-
-/* NULL: out of memory. Owned by the caller. */
-static struct curl_slist *list_of(const char *lines)
-{
-    struct curl_slist *list = curl_slist_append(NULL, "Content-Type: application/json");
-    for (const char *line = lines; list && *line; line = strchr(line, '\n') + 1) {
-        char one[HEADERS_SIZE];
-        snprintf(one, sizeof one, "%.*s", (int)strcspn(line, "\r\n"), line);
-        struct curl_slist *longer = curl_slist_append(list, one);
-        if (!longer)
-            curl_slist_free_all(list);
-        list = longer;
-    }
-    return list;
 }
 
 bool api_buy(struct api *api, const char *server, const struct api_order *order,

@@ -218,27 +218,17 @@ bool instance_start_again(struct instance *instance, const struct options *optio
     return started;
 }
 
-/* Whether the kernel has stopped all of it: the signal is sent before that. */
-static bool is_stopped(pid_t pid)
-{
-    char path[40], text[400] = "";
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "r");
-    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[length] = '\0';
-    const char *name_end = strrchr(text, ')');
-    return name_end && strncmp(name_end, ") T", 3) == 0;
-}
-
 bool instance_stall(struct instance *instance, struct error *error)
 {
+    pid_t pid = instance->process.pid;
     int64_t deadline_ms = clock_mono_ms() + STALL_LIMIT_MS;
-    if (instance->process.pid == 0 || kill(instance->process.pid, SIGSTOP) != 0)
+    siginfo_t stopped = {.si_pid = 0};
+    if (pid == 0 || kill(pid, SIGSTOP) != 0)
         return error_fail(error, "a server that is to be stopped does not run (%s)",
                           instance->log_path);
-    while (!is_stopped(instance->process.pid)) {
+    /* The signal is sent before the kernel has stopped all of it. */
+    while (waitid(P_PID, (id_t)pid, &stopped, WSTOPPED | WNOHANG | WNOWAIT) != 0 ||
+           stopped.si_pid != pid) {
         if (clock_mono_ms() > deadline_ms)
             return error_fail(error, "a server did not stop (%s)", instance->log_path);
         clock_sleep_until(clock_mono_us() + 200);
