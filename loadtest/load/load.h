@@ -13,8 +13,6 @@
 #include "loadtest/load/latency.h"
 #include "loadtest/load/usage.h"
 
-struct load_detail;
-
 struct counted_call {
     int64_t product, user;
     int quantity;
@@ -114,6 +112,42 @@ struct load_result {
 /* Adds a run to a sum. Percentiles cannot be added; the worst is true of all of them. A schedule's
  * figures stay the last one's, but for a generator that was late once. */
 void load_add(struct load_result *sum, const struct load_result *one);
+
+/* Slices of equal width from the schedule's beginning, a hundred at the most, and some behind its
+ * end for what was answered then. Offered counts in the slice in which an order was due, and so
+ * does its latency; an answer counts when it came. */
+enum { TIMELINE_SLICES = 100, TIMELINE_ROOM = TIMELINE_SLICES + TIMELINE_SLICES / 5 };
+
+struct timeline_slice {
+    int64_t offered, answered[LOAD_CLASSES];
+    int64_t p50_us[LOAD_CLASSES], p99_us[LOAD_CLASSES]; /* 0: none was due here */
+};
+
+struct timeline {
+    int64_t slice_us;
+    size_t count; /* 0: there was no schedule */
+    struct timeline_slice slices[TIMELINE_ROOM];
+};
+
+/* More of a load than its figures, for whoever wants it: every latency, in a histogram, and of a
+ * schedule what happened when. Curves are drawn from it. Begins as zeros. */
+struct load_detail {
+    struct latency answers; /* wrk's, which does not tell them apart */
+    struct latency parts[ARRIVALS_PARTS_MAX][LOAD_CLASSES]; /* a schedule's */
+    struct timeline timeline;
+};
+
+/* A timeline while it is filled. Times are CLOCK_MONOTONIC. */
+struct timeline_recorder;
+
+/* NULL: out of memory. The caller frees it. */
+struct timeline_recorder *timeline_recorder_create(int64_t began_us, int64_t duration_us);
+
+/* A recorder of NULL records nothing. */
+void timeline_offered(struct timeline_recorder *recorder, int64_t due_us);
+void timeline_answered(struct timeline_recorder *recorder, enum load_class class, int64_t due_us,
+                       int64_t answered_us);
+void timeline_read(const struct timeline_recorder *recorder, struct timeline *out);
 
 struct generator {
     /* False when the load could not be made. */

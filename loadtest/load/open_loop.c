@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "loadtest/base/random.h"
 #include "loadtest/engine/plain.h"
-#include "loadtest/load/detail.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -421,7 +420,7 @@ static bool run(const struct load *load, struct load_result *result, struct erro
         read_schedule(loop);
     if (made && loop->timeline)
         read_detail(loop, load->detail);
-    timeline_recorder_destroy(loop->timeline);
+    free(loop->timeline);
     free(loop->carried);
     free(loop->repeats);
     free(loop);

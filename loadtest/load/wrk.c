@@ -5,7 +5,6 @@
 #include "loadtest/base/process.h"
 #include "loadtest/engine/client.h"
 #include "loadtest/load/cpus.h"
-#include "loadtest/load/detail.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -15,7 +15,6 @@
 #include "loadtest/judge/books.h"
 #include "loadtest/judge/threshold.h"
 #include "loadtest/judge/verdict.h"
-#include "loadtest/load/detail.h"
 #include "loadtest/load/wrk.h"
 
 enum phase_kind { PHASE_SPEED, PHASE_TRUTH, PHASE_LOAD, PHASE_COUNTED };

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "loadtest/base/options.h"
 #include "loadtest/judge/verdict.h"
-#include "loadtest/load/detail.h"
+#include "loadtest/load/load.h"
 #include "loadtest/report/document/apart.h"
 
 #include <jansson.h>

@@ -7,7 +7,6 @@
 #include "harness/fixtures/has.h"
 #include "harness/fixtures/program.h"
 #include "loadtest/fleet/api.h"
-#include "loadtest/load/detail.h"
 #include "loadtest/load/open_loop.h"
 #include "loadtest/phase/phase_open.h"
 

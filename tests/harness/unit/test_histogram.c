@@ -2,7 +2,7 @@
 #include "harness/fixtures/has.h"
 #include "lib/t.h"
 
-#include "loadtest/load/detail.h"
+#include "loadtest/load/load.h"
 
 #include <stdlib.h>
 
@@ -106,7 +106,7 @@ TEST(a_timeline_says_what_was_when)
         1, slices[0].p99_us[LOAD_COMMITTED], 2 * SECOND, slices[1].answered[LOAD_REFUSED], 1,
         slices[0].p50_us[LOAD_REFUSED], 100000, slices[0].p50_us[LOAD_FAILED], 60 * SECOND,
         slices[0].p50_us[LOAD_ACCEPTED], 0);
-    timeline_recorder_destroy(recorder);
+    free(recorder);
 }
 
 TEST(a_long_load_has_longer_slices)
@@ -117,7 +117,7 @@ TEST(a_long_load_has_longer_slices)
     timeline_answered(recorder, LOAD_FAILED, BEGAN, BEGAN + 200000 * SECOND);
     timeline_read(recorder, &timeline);
     HAS(timeline, count, TIMELINE_SLICES, slice_us, 864000000);
-    timeline_recorder_destroy(recorder);
+    free(recorder);
     timeline_offered(NULL, BEGAN);
     timeline_answered(NULL, LOAD_FAILED, BEGAN, BEGAN);
 }
