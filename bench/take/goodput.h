@@ -10,7 +10,7 @@
 #ifndef SECKILL_BENCH_TAKE_GOODPUT_H
 #define SECKILL_BENCH_TAKE_GOODPUT_H
 
-#include "loadtest/phase/run_phase.h"
+#include "loadtest/phase/phase.h"
 
 /* More than the orders that a server lets wait (--queue-capacity), and as many as it lets in. */
 enum { GOODPUT_CONNECTIONS = 12000, GOODPUT_CYCLES = 2, GOODPUT_PHASES = 2 * GOODPUT_CYCLES + 1 };

@@ -8,7 +8,7 @@
 #include "loadtest/commands/progress.h"
 #include "loadtest/fleet/api.h"
 #include "loadtest/fleet/machine.h"
-#include "loadtest/phase/run_phase.h"
+#include "loadtest/phase/phase.h"
 #include "loadtest/report/results.h"
 
 enum { HARNESS_STRATEGIES_MAX = 64 };

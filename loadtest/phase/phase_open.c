@@ -24,6 +24,21 @@ void phase_open_plan(const struct phase_plan *plan, int64_t duration_us, struct 
     out->parts_count = 3;
 }
 
+bool phase_put_on_sale(const struct fleet *fleet, const struct phase_plan *plan,
+                       const char *opens_at, int64_t *epoch, struct error *error)
+{
+    struct api_sale sale = {.first = plan->first_product,
+                            .count = fleet->balancer ? 1 : plan->products,
+                            .stock = plan->stock,
+                            .limit = plan->limit,
+                            .opens_at = opens_at,
+                            .epoch = epoch};
+    bool put = true;
+    for (; put && sale.first <= phase_last_product(plan); sale.first += sale.count)
+        put = api_put_products(fleet->api, fleet_targets(fleet)[0], &sale, error);
+    return put;
+}
+
 /* A new sale that opens `after_us` from now, by PostgreSQL's clock. */
 static bool announce(const struct fleet *fleet, const struct phase_plan *plan, int64_t after_us,
                      struct error *error)
@@ -31,15 +46,9 @@ static bool announce(const struct fleet *fleet, const struct phase_plan *plan, i
     char opens_at[64];
     int64_t epoch = 0;
     return witness_time(fleet->witness, after_us, opens_at, sizeof opens_at, error) &&
-           api_put_products(fleet->api, fleet_targets(fleet)[0],
-                            &(struct api_sale){.first = plan->first_product,
-                                               .count = 1,
-                                               .stock = plan->stock,
-                                               .limit = plan->limit,
-                                               .opens_at = opens_at,
-                                               .epoch = &epoch},
-                            error) &&
-           witness_remember(fleet->witness, plan->first_product, plan->first_product, epoch, error);
+           phase_put_on_sale(fleet, plan, opens_at, &epoch, error) &&
+           witness_remember(fleet->witness, plan->first_product, phase_last_product(plan), epoch,
+                            error);
 }
 
 bool phase_open_announce(const struct fleet *fleet, const struct phase_plan *plan, int64_t idle_us,
@@ -52,14 +61,4 @@ bool phase_open_announce(const struct fleet *fleet, const struct phase_plan *pla
         if (clock_mono_us() < *start_us)
             return true;
     }
-}
-
-bool phase_open_in_time(const struct phase_result *result, struct error *error)
-{
-    return !result->load.too_late ||
-           error_fail(error,
-                      "the generator could not keep up: it took up one arrival in a hundred %.1f "
-                      "ms or more after its time (--max-lag-ms %lld); ask for less, or give it a "
-                      "machine of its own",
-                      (double)result->load.lag.p99_us / 1000, (long long)result->plan.max_lag_ms);
 }

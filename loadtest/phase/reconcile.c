@@ -138,8 +138,8 @@ bool reconcile_audits(const struct fleet *fleet, struct phase_result *result, st
 {
     const struct phase_plan *plan = &result->plan;
     struct comparing comparing = {.fleet = fleet, .result = result, .error = error, .good = true};
-    if (!witness_audit(fleet->witness, plan->first_product,
-                       plan->first_product + plan->products - 1, compare, &comparing, error))
+    if (!witness_audit(fleet->witness, plan->first_product, phase_last_product(plan), compare,
+                       &comparing, error))
         return false;
     if (!comparing.good)
         return false;

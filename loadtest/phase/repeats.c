@@ -56,9 +56,8 @@ bool repeats_check(const struct fleet *fleet, const struct phase_plan *plan, con
                    struct books *audit, struct error *error)
 {
     struct asking asking = {.fleet = fleet, .plan = plan, .path = path, .error = error};
-    const struct witness_sample sample = {.first = plan->first_product,
-                                          .last = plan->first_product + plan->products - 1,
-                                          .most = ASKED};
+    const struct witness_sample sample = {
+        .first = plan->first_product, .last = phase_last_product(plan), .most = ASKED};
     int64_t without_key = 0;
     if (!witness_count_keyless(fleet->witness, sample.first, sample.last, &without_key, error) ||
         !witness_keyed(fleet->witness, &sample, ask_again, &asking, error))

@@ -1,5 +1,5 @@
-/* See run_phase.h. The steps stand in the order in which phase_run takes them. */
-#include "loadtest/phase/run_phase.h"
+/* See phase.h. The steps stand in the order in which phase_run takes them. */
+#include "loadtest/phase/phase.h"
 
 #include "loadtest/engine/http_request.h"
 #include "loadtest/judge/redis_link.h"
@@ -89,11 +89,6 @@ static bool wait_quiet(const struct fleet *fleet, const struct phase_plan *plan,
         if (!process_sleep_ms(30))
             return error_fail(error, "interrupted");
     }
-}
-
-static int64_t last_product(const struct phase_plan *plan)
-{
-    return plan->first_product + plan->products - 1;
 }
 
 /* The witness, and every instance, must see the sale that the first instance started. */
@@ -315,20 +310,6 @@ static bool ask_reserved(const struct fleet *fleet, int64_t first, int64_t last,
     return asked;
 }
 
-static bool put_on_sale(const struct fleet *fleet, const struct phase_plan *plan, int64_t *epoch,
-                        struct error *error)
-{
-    struct api_sale sale = {.first = plan->first_product,
-                            .count = fleet->balancer ? 1 : plan->products,
-                            .stock = plan->stock,
-                            .limit = plan->limit,
-                            .epoch = epoch};
-    bool put = true;
-    for (; put && sale.first <= last_product(plan); sale.first += sale.count)
-        put = api_put_products(fleet->api, fleet_targets(fleet)[0], &sale, error);
-    return put;
-}
-
 bool phase_wait_settled(const struct fleet *fleet, int64_t first, int64_t last, struct error *error)
 {
     int64_t deadline_ms = clock_mono_ms() + SETTLE_LIMIT_MS;
@@ -364,8 +345,9 @@ static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *
         struct witness_state state;
         if (!load_once(fleet, plan, before, 1, result, error) ||
             !wait_quiet(fleet, plan, now, error) ||
-            !phase_wait_settled(fleet, plan->first_product, last_product(plan), error) ||
-            !witness_look(fleet->witness, plan->first_product, last_product(plan), &state, error))
+            !phase_wait_settled(fleet, plan->first_product, phase_last_product(plan), error) ||
+            !witness_look(fleet->witness, plan->first_product, phase_last_product(plan), &state,
+                          error))
             return false;
         result->complete =
             state.stock <= 0 && counts_since(fleet, before, now).sold_out >= plan->connections;
@@ -396,6 +378,17 @@ static bool all_connected(const struct fleet *fleet, const struct phase_result *
                       result->connections_seen, plan->connections);
 }
 
+/* Of a generator that was late the figures are not the servers'. */
+static bool in_time(const struct phase_result *result, struct error *error)
+{
+    return !result->load.too_late ||
+           error_fail(error,
+                      "the generator could not keep up: it took up one arrival in a hundred %.1f "
+                      "ms or more after its time (--max-lag-ms %lld); ask for less, or give it a "
+                      "machine of its own",
+                      (double)result->load.lag.p99_us / 1000, (long long)result->plan.max_lag_ms);
+}
+
 /* Such a generator's figures are not the servers', but what was sold was sold. */
 static void judge(const struct fleet *fleet, const struct phase_plan *plan,
                   struct phase_result *result)
@@ -414,7 +407,7 @@ static void judge(const struct fleet *fleet, const struct phase_plan *plan,
     result->verdict = verdict_of(&evidence);
     struct error error;
     result->late = result->verdict != VERDICT_BROKEN &&
-                   (!phase_open_in_time(result, &error) || !all_connected(fleet, result, &error));
+                   (!in_time(result, &error) || !all_connected(fleet, result, &error));
     if (!result->late)
         return;
     result->verdict = VERDICT_NO_RUN;
@@ -476,11 +469,12 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
     struct meanwhile_mark mark;
     int64_t epoch = 0;
     say(fleet, "preparing");
-    bool ready =
-        wait_quiet(fleet, plan, before, error) && put_on_sale(fleet, plan, &epoch, error) &&
-        same_sale(fleet, plan, error) &&
-        witness_remember(fleet->witness, plan->first_product, last_product(plan), epoch, error) &&
-        phase_wait_clean(fleet, plan->first_product, last_product(plan), error);
+    bool ready = wait_quiet(fleet, plan, before, error) &&
+                 phase_put_on_sale(fleet, plan, NULL, &epoch, error) &&
+                 same_sale(fleet, plan, error) &&
+                 witness_remember(fleet->witness, plan->first_product, phase_last_product(plan),
+                                  epoch, error) &&
+                 phase_wait_clean(fleet, plan->first_product, phase_last_product(plan), error);
     if (!ready)
         return false;
     meanwhile_begin(fleet, &mark);
@@ -493,7 +487,7 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
     memcpy(after, before, sizeof before); /* the same servers are to answer */
     say(fleet, "settling");
     if (!loaded || !wait_quiet(fleet, plan, after, error) ||
-        !phase_wait_settled(fleet, plan->first_product, last_product(plan), error) ||
+        !phase_wait_settled(fleet, plan->first_product, phase_last_product(plan), error) ||
         !add_costs(fleet, plan, before, result, error))
         return false;
     result->settling_ms = clock_mono_ms() - loaded_ms;

@@ -5,7 +5,7 @@
 #include "lib/t.h"
 
 #include "harness/fixtures/program.h"
-#include "loadtest/phase/run_phase.h"
+#include "loadtest/phase/phase.h"
 
 #include <signal.h>
 #include <stdlib.h>
