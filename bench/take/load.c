@@ -48,7 +48,7 @@ bool bench_take_answers(struct bench *bench, const struct bench_measure *measure
     };
     struct load_result wrk;
     bench_shape(bench, measure, &load.connections, &load.threads);
-    if (!generator_wrk.run(&load, &wrk, error))
+    if (!wrk_run(&load, &wrk, error))
         return false;
     int64_t errors = wrk.connect_errors + wrk.read_errors + wrk.write_errors + wrk.timeouts;
     if (wrk.not_2xx > 0 || errors > 0)

@@ -149,12 +149,4 @@ void timeline_answered(struct timeline_recorder *recorder, enum load_class class
                        int64_t answered_us);
 void timeline_read(const struct timeline_recorder *recorder, struct timeline *out);
 
-struct generator {
-    /* False when the load could not be made. */
-    bool (*run)(const struct load *load, struct load_result *result, struct error *error);
-    /* It opens its connections while it loads, and goes on without those that it cannot open: the
-     * servers have to be asked how many there were. */
-    bool connects_meanwhile;
-};
-
 #endif

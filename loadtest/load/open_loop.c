@@ -401,7 +401,7 @@ static bool read_list(const struct counted *counted, struct load_result *result,
     return true;
 }
 
-static bool run(const struct load *load, struct load_result *result, struct error *error)
+bool open_loop_run(const struct load *load, struct load_result *result, struct error *error)
 {
     *result = (struct load_result){.parts_count = 0};
     struct open_loop *loop = calloc(1, sizeof *loop);
@@ -426,5 +426,3 @@ static bool run(const struct load *load, struct load_result *result, struct erro
     free(loop);
     return made;
 }
-
-const struct generator generator_open_loop = {.run = run};

@@ -28,10 +28,9 @@
 
 enum { OPEN_LOOP_CONNECTIONS_MAX = 60000 };
 
-/* A load with a schedule, or with a list of calls. Its run is false when the load could not be
- * made: nobody listens, no descriptors, interrupted. A server that dies meanwhile is a result of a
- * schedule; a call of a list without an answer ends the load, for nobody knows then what was done.
- */
-extern const struct generator generator_open_loop;
+/* A load with a schedule, or with a list of calls. False when it could not be made: nobody listens,
+ * no descriptors, interrupted. A server that dies meanwhile is a result of a schedule; a call of a
+ * list without an answer ends the load, for nobody knows then what was done. */
+bool open_loop_run(const struct load *load, struct load_result *result, struct error *error);
 
 #endif

@@ -112,13 +112,11 @@ struct usage usage_watch_sum(const struct usage_watch *watch, size_t threads)
 
 enum usage_limit usage_limit(const struct usage *usage)
 {
+    static const enum usage_limit limits[2][2] = {{USAGE_NOBODY, USAGE_SERVER},
+                                                  {USAGE_GENERATOR, USAGE_BOTH}};
     if (usage->seconds <= 0)
         return USAGE_UNKNOWN;
-    bool generator = usage->generator_busy >= BUSY;
-    bool server = usage->server_busy >= BUSY;
-    if (generator)
-        return server ? USAGE_BOTH : USAGE_GENERATOR;
-    return server ? USAGE_SERVER : USAGE_NOBODY;
+    return limits[usage->generator_busy >= BUSY][usage->server_busy >= BUSY];
 }
 
 const char *usage_limit_name(enum usage_limit limit)

@@ -204,7 +204,7 @@ static bool run_script(const char *script, const struct load *load, struct load_
     return true;
 }
 
-static bool run(const struct load *load, struct load_result *result, struct error *error)
+bool wrk_run(const struct load *load, struct load_result *result, struct error *error)
 {
     char script[SCRIPT_PATH_SIZE] = "";
     bool made = client_allow(load->connections, error) && write_script(load, script, error) &&
@@ -212,5 +212,3 @@ static bool run(const struct load *load, struct load_result *result, struct erro
     unlink(script);
     return made;
 }
-
-const struct generator generator_wrk = {.run = run, .connects_meanwhile = true};

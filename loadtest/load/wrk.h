@@ -21,7 +21,8 @@ bool wrk_parse_steps(const char *output, struct latency *out, struct error *erro
 bool wrk_version(char *version, size_t size, struct error *error);
 
 /* A load that lasts so many seconds. At its end as many requests as it has connections may be
- * abandoned. */
-extern const struct generator generator_wrk;
+ * abandoned. It opens its connections while it loads, and goes on without those that it cannot
+ * open: the servers have to be asked how many there were. False when the load could not be made. */
+bool wrk_run(const struct load *load, struct load_result *result, struct error *error);
 
 #endif

@@ -133,9 +133,9 @@ bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last, st
     }
 }
 
-static const struct generator *generator_of(const struct phase_plan *plan)
+static bool is_by_wrk(const struct phase_plan *plan)
 {
-    return plan->counted || plan->rate_per_s > 0 ? &generator_open_loop : &generator_wrk;
+    return !plan->counted && plan->rate_per_s == 0;
 }
 
 struct loading {
@@ -185,7 +185,7 @@ static void look(struct loading *loading, int64_t now_ms)
 {
     struct scrape scrapes[OPTIONS_MAX_INSTANCES] = {0};
     struct error ignored; /* a server that does not answer shows in everything else */
-    bool asks = generator_of(loading->plan)->connects_meanwhile;
+    bool asks = is_by_wrk(loading->plan);
     bool counts = asks && loading->result->connections_seen < loading->plan->connections;
     bool rates = loading->fleet->progress && now_ms - loading->looked_ms >= 1000;
     int64_t in_flight = 0, answered = loading->answers;
@@ -288,7 +288,8 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan,
     struct load_result one;
     if (plan->rate_per_s > 0)
         phase_open_plan(plan, seconds * 1000000, &load.arrivals);
-    if (!generator_of(plan)->run(&load, &one, error))
+    bool made = is_by_wrk(plan) ? wrk_run(&load, &one, error) : open_loop_run(&load, &one, error);
+    if (!made)
         return false;
     load_add(&result->load, &one);
     result->runs++;
@@ -361,7 +362,7 @@ static bool all_connected(const struct fleet *fleet, const struct phase_result *
 {
     const struct phase_plan *plan = &result->plan;
     struct rlimit files = {0};
-    if (!generator_of(plan)->connects_meanwhile)
+    if (!is_by_wrk(plan))
         return true; /* it makes all of them before it begins, or fails */
     getrlimit(RLIMIT_NOFILE, &files);
     if (result->load.connect_errors > 0)

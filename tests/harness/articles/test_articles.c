@@ -187,7 +187,7 @@ TEST_WITH(a_call_without_an_answer_ends_the_load, NULL, NULL)
                               .tick = hang_up,
                               .context = &listener};
     struct load_result figures;
-    assert_false(generator_open_loop.run(&load, &figures, &error));
+    assert_false(open_loop_run(&load, &figures, &error));
     t_says(error.text, "no answer");
     close(listener);
 }

@@ -104,7 +104,7 @@ static void run_with_mischief(struct load *load, struct mischief *mischief)
 {
     load->announce = begin_mischief;
     load->context = mischief;
-    t_done(generator_open_loop.run(load, &result, &error), error);
+    t_done(open_loop_run(load, &result, &error), error);
     pthread_join(mischief->thread, NULL);
 }
 
@@ -130,7 +130,7 @@ static void count_orders(double rate_per_s, int64_t duration_us, int64_t arrival
     struct load load = load_of(rate_per_s, duration_us);
     put_on_sale(load.connections); /* each of them has one order that is begun in time */
     load.detail = &detail;
-    t_done(generator_open_loop.run(&load, &result, &error), error);
+    t_done(open_loop_run(&load, &result, &error), error);
     assert_in_range(result.parts[0].arrivals, arrivals - 1, arrivals);
     assert_int_equal(in_all(), result.parts[0].arrivals);
     assert_int_equal(of_class(LOAD_COMMITTED), load.connections);
@@ -158,7 +158,7 @@ TEST(what_the_lead_commits_is_not_counted)
     struct load load = load_of(200, 5000000);
     put_on_sale(load.connections);
     load.arrivals.lead_us = 5000000;
-    t_done(generator_open_loop.run(&load, &result, &error), error);
+    t_done(open_loop_run(&load, &result, &error), error);
     assert_int_equal(of_class(LOAD_COMMITTED), load.connections);
     assert_int_equal(result.committed_in_time, 0);
 }
@@ -242,7 +242,7 @@ TEST(a_late_generator_says_so)
     struct load load = load_of(500, 1000000);
     load.tick = hold_up;
     load.lag_limit_us = 10000;
-    t_done(generator_open_loop.run(&load, &result, &error), error);
+    t_done(open_loop_run(&load, &result, &error), error);
     assert_true(result.too_late);
     assert_true(result.lag.p99_us >= 50000);
 }
@@ -253,7 +253,7 @@ TEST(nobody_listens)
     const char *url = t_text("http://127.0.0.1:%d", port);
     struct load load = load_of(500, 1000000);
     urls[0] = url;
-    assert_false(generator_open_loop.run(&load, &result, &error));
+    assert_false(open_loop_run(&load, &result, &error));
     t_says(error.text, url + strlen("http://"));
     close(fd);
 }

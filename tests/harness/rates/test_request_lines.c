@@ -23,7 +23,7 @@ static size_t send_load(struct load load, struct load_result *result)
     load.targets_count = 1;
     load.token = "";
     load.connections = 1;
-    bool made = generator_open_loop.run(&load, result, &error);
+    bool made = open_loop_run(&load, result, &error);
     size_t count = listener_stop(listener, heard, sizeof heard);
     t_done(made, error);
     return count;
