@@ -1,6 +1,8 @@
 /* See instance.h. */
 #include "loadtest/fleet/instance.h"
 
+#include "loadtest/base/pool.h"
+
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,8 +16,7 @@ enum {
     STOP_LIMIT_MS = 90000,
     STALL_LIMIT_MS = 10000,
     ARGUMENTS_MAX = 24,
-    BACKENDS_MAX = 16,
-    CLOCK_TEXTS = 4
+    ENVIRONMENT_MAX = 33
 };
 
 bool instance_find_binary(const struct options *options, char *out, size_t size,
@@ -106,42 +107,30 @@ static bool wait_listening(struct instance *instance, struct error *error)
 
 /* The backends and the token, in the environment: other users of the machine see a command line.
  * All of them, so that nothing that the harness itself was started with reaches a server that is to
- * have none, and no file of a secret, which would contradict the secret. */
-struct backends {
-    char *texts[2 * BACKENDS_MAX + CLOCK_TEXTS + 1]; /* owned; NULL at the end */
-    size_t count;
-};
-
-static bool add_text(struct backends *backends, const char *name, const char *end,
-                     const char *value)
+ * have none, and no file of a secret, which would contradict the secret. The texts are the pool's.
+ */
+static bool list_backends(struct pool *pool, const char *texts[ENVIRONMENT_MAX],
+                          const struct options *options, struct error *error)
 {
-    if (asprintf(&backends->texts[backends->count], "%s%s%s", name, end, value) < 0)
-        return false;
-    backends->count++;
-    return true;
-}
-
-static bool list_backends(struct backends *backends, const struct options *options,
-                          struct error *error)
-{
+    size_t count = 0;
     for (size_t i = 0; i < option_table_backends.count; i++) {
         const struct option_row *row = &option_table_backends.rows[i];
         char variable[OPTION_VARIABLE_LENGTH];
         if (!row->environment)
             continue;
         option_variable(row, variable);
-        if (backends->count + 2 > (size_t)2 * BACKENDS_MAX ||
-            !add_text(backends, variable, "=", option_text(row, options)) ||
-            !add_text(backends, variable, "_FILE", ""))
+        const char *value = option_text(row, options);
+        size_t size = sizeof variable + sizeof "_FILE" + strlen(value);
+        char *text = pool_take(pool, size), *file = pool_take(pool, size);
+        if (!text || !file || count + 2 >= ENVIRONMENT_MAX)
             return error_fail(error, "out of memory");
+        snprintf(text, size, "%s=%s", variable, value);
+        snprintf(file, size, "%s_FILE", variable);
+        texts[count++] = text;
+        texts[count++] = file;
     }
+    texts[count] = NULL;
     return true;
-}
-
-static void drop_backends(struct backends *backends)
-{
-    for (size_t i = 0; i < backends->count; i++)
-        free(backends->texts[i]);
 }
 
 /* One that ran before listens where it did. */
@@ -177,11 +166,11 @@ static bool start_one(struct instance *instance, const struct options *options, 
         argv[count++] = numbers[i].flag;
         argv[count++] = digits[i];
     }
-    struct backends backends = {.count = 0};
-    bool started = list_backends(&backends, options, error) &&
-                   process_start(&instance->process, argv, instance->log_path,
-                                 (const char *const *)backends.texts, error);
-    drop_backends(&backends);
+    struct pool pool = {NULL};
+    const char *backends[ENVIRONMENT_MAX];
+    bool started = list_backends(&pool, backends, options, error) &&
+                   process_start(&instance->process, argv, instance->log_path, backends, error);
+    pool_fini(&pool);
     return started && wait_listening(instance, error);
 }
 
