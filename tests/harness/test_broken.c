@@ -95,11 +95,9 @@ static void fail_some(void *context, int64_t elapsed_ms)
 static void meddle(const char *name, void (*how)(void *, int64_t), struct meddler *meddler,
                    struct phase_result *result)
 {
-    struct api_strategy strategy;
     *meddler = (struct meddler){.done = 0};
     program_open_fleet(program, &meddler->fleet);
-    program_find_strategy(&meddler->fleet, name, &strategy);
-    struct phase_plan plan = program_plan(&strategy, MEDDLED);
+    struct phase_plan plan = program_plan(&meddler->fleet, name, MEDDLED);
     plan.duration_s = 2;
     plan.watch = how;
     plan.watch_context = meddler;
@@ -135,14 +133,12 @@ TEST(what_was_accepted_and_revoked_is_broken)
 TEST_WITH(a_false_sold_out_is_seen, NULL, NULL)
 {
     struct phase_result result;
-    struct api_strategy conditional;
     struct fleet fleet;
     setenv("SECKILL_FAILPOINTS", "drive.denied=fail@3", 1);
     struct program *denying = program_create(1);
     unsetenv("SECKILL_FAILPOINTS");
     program_open_fleet(denying, &fleet);
-    program_find_strategy(&fleet, "conditional", &conditional);
-    struct phase_plan plan = program_plan(&conditional, 3000003);
+    struct phase_plan plan = program_plan(&fleet, "conditional", 3000003);
     plan.kind = PHASE_TRUTH;
     plan.connections = 64;
     plan.threads = 2;

@@ -136,11 +136,9 @@ TEST_WITH(an_overload_has_a_lead, NULL, NULL)
 TEST_WITH(goodput_is_measured, program_one, program_end)
 {
     struct error error = {.text = ""};
-    struct api_strategy conditional;
     struct fleet fleet;
     program_open_fleet(program, &fleet);
-    program_find_strategy(&fleet, "conditional", &conditional);
-    struct phase_plan plan = program_plan(&conditional, 3000002);
+    struct phase_plan plan = program_plan(&fleet, "conditional", 3000002);
     plan.max_lag_ms = 60000;
     struct goodput goodput;
     t_done(goodput_measure(&fleet, &plan, 10, 64, &goodput, &error), error);
