@@ -78,12 +78,6 @@ static bool is_open(const struct buyer_reply *reply)
     return reply->status == 0 || reply->status == 503 || reply->status == 504;
 }
 
-static bool ask_again(struct crowd_tally *tally)
-{
-    tally->sent_again++;
-    return false;
-}
-
 /* It is no use to ask for that again. */
 static void give_up(struct buyer *buyer, struct crowd_tally *tally)
 {
@@ -137,7 +131,7 @@ static void ask_for_less(struct buyer *buyer, struct hall *hall, struct crowd_ta
         buyer->step = BUYER_GOES;
 }
 
-static bool learn_order(struct buyer *buyer, struct hall *hall, struct crowd_tally *tally,
+static void learn_order(struct buyer *buyer, struct hall *hall, struct crowd_tally *tally,
                         const struct buyer_reply *reply, struct random *random)
 {
     tally->late += buyer->late;
@@ -152,10 +146,9 @@ static bool learn_order(struct buyer *buyer, struct hall *hall, struct crowd_tal
     } else {
         give_up(buyer, tally);
     }
-    return true;
 }
 
-static bool learn_return(struct buyer *buyer, struct hall *hall, struct crowd_tally *tally,
+static void learn_return(struct buyer *buyer, struct hall *hall, struct crowd_tally *tally,
                          const struct buyer_reply *reply)
 {
     tally->came_back++;
@@ -166,7 +159,6 @@ static bool learn_return(struct buyer *buyer, struct hall *hall, struct crowd_ta
     } else if (!reply->limit_reached && !reply->sold_out) {
         give_up(buyer, tally);
     }
-    return true;
 }
 
 bool buyer_learn(struct buyer *buyer, struct hall *hall, struct crowd_tally *tally,
@@ -183,14 +175,18 @@ bool buyer_learn(struct buyer *buyer, struct hall *hall, struct crowd_tally *tal
         buyer->presses_twice = false;
         reply = is_sold(second) && !is_sold(reply) ? second : reply;
     }
-    if (is_open(reply))
-        return ask_again(tally);
-    if (buyer->step == BUYER_COMES_BACK)
-        return learn_return(buyer, hall, tally, reply);
-    if (buyer->step == BUYER_BUYS)
-        return learn_order(buyer, hall, tally, reply, random);
-    tally->repeated++;
-    tally->repeated_wrongly += strcmp(reply->order, buyer->order) != 0;
-    go_on(buyer);
+    if (is_open(reply)) {
+        tally->sent_again++;
+        return false;
+    }
+    if (buyer->step == BUYER_COMES_BACK) {
+        learn_return(buyer, hall, tally, reply);
+    } else if (buyer->step == BUYER_BUYS) {
+        learn_order(buyer, hall, tally, reply, random);
+    } else {
+        tally->repeated++;
+        tally->repeated_wrongly += strcmp(reply->order, buyer->order) != 0;
+        go_on(buyer);
+    }
     return true;
 }

@@ -24,14 +24,6 @@ static void give_back(struct engine *engine, size_t connection)
     engine->idle[(engine->idle_at + engine->idle_count++) % count] = connection;
 }
 
-static size_t take_idle(struct engine *engine)
-{
-    size_t connection = engine->idle[engine->idle_at];
-    engine->idle_at = (engine->idle_at + 1) % engine->plan->connections;
-    engine->idle_count--;
-    return connection;
-}
-
 void engine_ended(struct engine *engine, size_t connection, const struct answer *answer)
 {
     const struct engine_plan *plan = engine->plan;
@@ -73,7 +65,8 @@ static void offer(struct engine *engine)
         enum engine_next next = plan->behaviour->next(plan->self, connection, now_us, &request);
         if (next == ENGINE_RESTS)
             return;
-        take_idle(engine);
+        engine->idle_at = (engine->idle_at + 1) % plan->connections;
+        engine->idle_count--;
         if (next == ENGINE_PASSES) {
             give_back(engine, connection);
             left--;

@@ -280,12 +280,6 @@ static struct precedence take_precedence(void)
     return before;
 }
 
-/* Processes started after this load get the scheduling of those started before it. */
-static void return_precedence(const struct precedence *before)
-{
-    sched_setscheduler(0, before->policy, &before->parameters);
-}
-
 /* Until every call of the list is answered, or the schedule's last order. */
 static bool is_over(void *self, size_t busy, int64_t now_us)
 {
@@ -339,8 +333,9 @@ static bool drive(struct open_loop *loop, struct error *error)
     if (!loop->carried || !loop->repeats)
         return error_fail(error, "out of memory");
     bool made = plain_run(&plain, &plan, error);
+    /* Processes started after this load get the scheduling of those started before it. */
     if (loop->began && !load->counted)
-        return_precedence(&loop->before);
+        sched_setscheduler(0, loop->before.policy, &loop->before.parameters);
     return made;
 }
 
@@ -367,13 +362,6 @@ static void read_schedule(struct open_loop *loop)
     result->max_us = figures.max_us;
     result->lag = latency_read(&loop->lag);
     result->too_late = result->lag.p99_us > loop->load->lag_limit_us;
-}
-
-/* For the curves. */
-static void read_detail(const struct open_loop *loop, struct load_detail *detail)
-{
-    memcpy(detail->parts, loop->latencies, sizeof detail->parts);
-    timeline_read(loop->timeline, &detail->timeline);
 }
 
 static int by_time(const void *a, const void *b)
@@ -418,8 +406,10 @@ bool open_loop_run(const struct load *load, struct load_result *result, struct e
         made = read_list(load->counted, result, error);
     else if (made)
         read_schedule(loop);
-    if (made && loop->timeline)
-        read_detail(loop, load->detail);
+    if (made && loop->timeline) {
+        memcpy(load->detail->parts, loop->latencies, sizeof load->detail->parts);
+        timeline_read(loop->timeline, &load->detail->timeline);
+    }
     free(loop->timeline);
     free(loop->carried);
     free(loop->repeats);

@@ -479,11 +479,9 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
     if (!ready)
         return false;
     meanwhile_begin(fleet, &mark);
-    bool loaded = false;
-    if (plan->kind == PHASE_TRUTH)
-        loaded = load_until_gone(fleet, plan, before, result, error);
-    else
-        loaded = load_once(fleet, plan, before, plan->duration_s, result, error);
+    bool loaded = plan->kind == PHASE_TRUTH
+                      ? load_until_gone(fleet, plan, before, result, error)
+                      : load_once(fleet, plan, before, plan->duration_s, result, error);
     int64_t loaded_ms = clock_mono_ms();
     memcpy(after, before, sizeof before); /* the same servers are to answer */
     say(fleet, "settling");
