@@ -135,10 +135,11 @@ bool bench_start_standby(struct bench *bench, struct error *error)
                                             .output = output,
                                             .size = sizeof output,
                                             .limit_ms = STANDBY_MS};
+    const char *database = bench->harness.options->database;
     bench_say(bench, "starting a standby");
-    if (!way_to_postgres(&bench->link, bench->harness.options->database, error))
+    if (!way_before_postgres(&bench->link, &database, 0, error))
         return false;
-    snprintf(from, sizeof from, "SECKILL_STANDBY_FROM=%s", bench->link.address);
+    snprintf(from, sizeof from, "SECKILL_STANDBY_FROM=%s", database);
     return process_capture(argv, &capture, error) ||
            error_prefix(error, "--standby: %.300s", output);
 }

@@ -16,6 +16,7 @@
 #include "loadtest/ledger/ledger.h"
 
 enum { FAULT_EVENTS_MAX = 16, FAULT_CONTROLS_MAX = 3, FAULT_WORDS_MAX = 3, FAULT_TEXT_SIZE = 300 };
+enum { FAULT_INSTANCES = 2 };
 
 /* What a strategy must promise to be held to this column (GET /strategies). */
 enum fault_promise { FAULT_ASKS_MANY, FAULT_ASKS_PAUSED, FAULT_ASKS_FORGETS };
@@ -47,29 +48,31 @@ struct fault_interval {
     int64_t begin_us, heal_us;
 };
 
-/* What a fault works on, and what it remembers from one call to the next. */
+/* What a run is to be; all of it is borrowed. */
+struct trial_plan {
+    const struct options *options;
+    const struct fault *fault;
+    const struct api_strategy *strategy;
+    const struct fault_control *control; /* NULL: the strategy as it is */
+    const char *binary, *folder;
+    const char *stack; /* --stack */
+    int64_t seed;
+};
+
+/* What a fault works on, what it remembers from one call to the next, and what there is to judge
+ * by. */
 struct fault_site {
-    const struct fault *fault;     /* borrowed */
-    const struct options *options; /* borrowed: as the servers were started */
-    const char *redis;             /* borrowed: the real one, where the servers have a relay */
-    const char *binary;            /* borrowed */
-    const char *stack;             /* borrowed: --stack */
-    const struct api_strategy *strategy; /* borrowed */
-    struct instance *instances;          /* borrowed */
-    size_t count;
-    struct api *api;             /* borrowed; the nemesis's alone while it works */
+    const struct trial_plan *plan; /* borrowed */
+    struct options options;        /* as the servers are started: where they have relays, these */
+    struct instance instances[FAULT_INSTANCES];
+    size_t instances_count;
+    struct api *api;             /* owned: the trial's; the nemesis's alone while it works */
     struct way ways[FAULT_WAYS]; /* owned: the trial's */
     int64_t begun, forgotten, restarted;
     struct fault_interval frozen; /* from where it stood still until it was told to go on */
-};
-
-/* What there is to judge by. */
-struct fault_trial {
-    struct fault_site *site;
-    const struct fault_settings *settings;
-    const struct ledger *ledger;
-    const struct fault_interval *intervals;
-    size_t count;
+    struct fault_interval intervals[FAULT_EVENTS_MAX];
+    size_t count;         /* of the intervals */
+    struct ledger ledger; /* owned: the trial's */
 };
 
 /* A control that no server offers by itself: a row of its own in the matrix, in its column and in
@@ -96,7 +99,7 @@ struct fault {
     /* begin and heal NULL: nothing is done. */
     bool (*begin)(struct fault_site *site, const struct fault_event *event, struct error *error);
     bool (*heal)(struct fault_site *site, const struct fault_event *event, struct error *error);
-    bool (*did_it_bite)(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE]);
+    bool (*did_it_bite)(const struct fault_site *site, char evidence[FAULT_TEXT_SIZE]);
     /* Of a fault of the way (fault_ways.c): what the relays are told, each time with the next of
      * these words, and how evidence calls what it does. */
     enum relay_type toxic;
@@ -116,11 +119,20 @@ const struct fault *fault_find(const char *name, struct error *error);
 bool fault_has_control(const struct fault *fault, const char *strategy);
 /* NULL: no column has one of this name. */
 const struct fault_control *fault_find_control(const char *name);
-/* Whether the strategy's lock is a lease in a row of PostgreSQL. */
+bool fault_is_promised(const struct fault *fault, const struct promise *promise);
+
+/* For the columns and the trial (columns/site.c). Whether the strategy's lock is a lease in a row
+ * of PostgreSQL. */
 bool fault_locks_a_row(const struct api_strategy *strategy);
 /* Whether it keeps anything in Redis. */
 bool fault_needs_redis(const struct api_strategy *strategy);
-bool fault_is_promised(const struct fault *fault, const struct promise *promise);
+/* Has the script that started the private backends (--stack) do something to one of them, and waits
+ * until it has ended; `signal` NULL: none. False: it did not end well, or not in two minutes. */
+bool fault_tell_stack(const struct fault_site *site, const char *verb, const char *server,
+                      const char *signal, struct error *error);
+/* Deletes the shop's keys from every Redis that the strategy needs, at once in each, so that nobody
+ * sees a half; of Redlock's nodes a majority forgets: fewer may. `forgotten` grows by the keys. */
+bool fault_forget_keys(struct fault_site *site, struct error *error);
 
 /* When a fault is made in one run: follows from the fault's settings and the seed alone, so the
  * same seed gives the same schedule on every machine. */

@@ -2,7 +2,6 @@
 #include "loadtest/faults/trial.h"
 
 #include "base/clock.h"
-#include "loadtest/faults/forget.h"
 #include "loadtest/judge/claims/check.h"
 #include "loadtest/judge/evidence/rows_read.h"
 #include "loadtest/ledger/ledger_read.h"
@@ -19,7 +18,6 @@
 /* Some products, of which one sells out; so many buyers that each instance always has some of each
  * at work. */
 enum {
-    INSTANCES = 2,
     PRODUCTS = 8,
     CONNECTIONS = 48,
     USERS = 500,
@@ -30,28 +28,21 @@ enum {
     LOOK_US = 10000
 };
 
-/* Makes a schedule happen while the load goes on: begins and heals the fault at its times and
- * writes down when it did. It heals what it began, also when it is told to stop or a step fails:
- * nothing stays broken behind it.
- *
- * It works in the thread that calls it, which must outlive the servers: the kernel ends a child
- * when the thread that started it ends (process.h), and healing may mean starting a server. */
-struct nemesis {
-    const struct fault *fault; /* borrowed, as the two below */
-    const struct fault_plan *plan;
-    struct fault_site *site;
-    int64_t start_us; /* of the load, by the monotonic clock */
-    struct fault_interval intervals[FAULT_EVENTS_MAX];
-    size_t count;          /* of the intervals */
+struct trial {
+    struct fault_site site;
+    char redlock[2000];  /* its nodes' relays */
+    char database[1000]; /* a control's */
+    struct fault_plan schedule;
+    int64_t start_us;      /* of the load, by the monotonic clock */
     _Atomic bool stopping; /* any thread may set it */
 };
 
 /* False when it is to stop. */
-static bool wait_until(struct nemesis *nemesis, int64_t at_us)
+static bool wait_until(struct trial *trial, int64_t at_us)
 {
     for (;;) {
         int64_t now_us = clock_mono_us();
-        if (atomic_load(&nemesis->stopping) || process_interrupted())
+        if (atomic_load(&trial->stopping) || process_interrupted())
             return false;
         if (now_us >= at_us)
             return true;
@@ -59,61 +50,38 @@ static bool wait_until(struct nemesis *nemesis, int64_t at_us)
     }
 }
 
-static bool make(struct nemesis *nemesis, const struct fault_event *event, struct error *error)
+static bool make(struct trial *trial, const struct fault_event *event, struct error *error)
 {
-    struct fault_interval *interval = &nemesis->intervals[nemesis->count];
+    struct fault_site *site = &trial->site;
+    const struct fault *fault = site->plan->fault;
+    struct fault_interval *interval = &site->intervals[site->count];
     interval->begin_us = clock_mono_us();
-    const struct fault *fault = nemesis->fault;
-    if (fault->begin && !fault->begin(nemesis->site, event, error))
+    if (fault->begin && !fault->begin(site, event, error))
         return false;
-    (void)wait_until(nemesis, nemesis->start_us + event->heal_us);
+    (void)wait_until(trial, trial->start_us + event->heal_us);
     interval->heal_us = clock_mono_us();
-    nemesis->count++;
-    return !fault->heal || fault->heal(nemesis->site, event, error);
+    site->count++;
+    return !fault->heal || fault->heal(site, event, error);
 }
 
-/* Comes back at the end of the schedule, or early when it is stopped or interrupted. False: a step
+/* The nemesis makes a schedule happen while the load goes on: begins and heals the fault at its
+ * times and writes down when it did. It heals what it began, also when it is told to stop or a step
+ * fails: nothing stays broken behind it.
+ *
+ * It works in the thread that calls it, which must outlive the servers: the kernel ends a child
+ * when the thread that started it ends (process.h), and healing may mean starting a server.
+ *
+ * Comes back at the end of the schedule, or early when it is stopped or interrupted. False: a step
  * failed. */
-static bool nemesis_run(struct nemesis *nemesis, struct error *error)
+static bool run_nemesis(struct trial *trial, struct error *error)
 {
-    for (size_t i = 0; i < nemesis->plan->count; i++) {
-        const struct fault_event *event = &nemesis->plan->events[i];
-        if (!wait_until(nemesis, nemesis->start_us + event->begin_us))
+    for (size_t i = 0; i < trial->schedule.count; i++) {
+        const struct fault_event *event = &trial->schedule.events[i];
+        if (!wait_until(trial, trial->start_us + event->begin_us))
             break;
-        if (!make(nemesis, event, error))
+        if (!make(trial, event, error))
             return false;
     }
-    return true;
-}
-
-struct trial {
-    const struct trial_plan *plan; /* borrowed */
-    struct options options;
-    struct instance instances[INSTANCES];
-    char redlock[2000];  /* its nodes' relays */
-    char database[1000]; /* a control's */
-    struct api *api;     /* owned */
-    struct fault_site site;
-    struct fault_plan schedule;
-    struct nemesis nemesis;
-    struct ledger ledger; /* owned */
-    int64_t start_us;
-};
-
-/* A relay before a Redis, and `*url` becomes its address. */
-static bool open_redis(struct way *way, const char **url, int64_t delay_us, struct error *error)
-{
-    return way_before_redis(way, url, error) && (!delay_us || way_delay(way, delay_us, error));
-}
-
-/* The same of PostgreSQL, which is nearer, or the work's statements would take as long. */
-static bool open_postgres(struct trial *trial, int64_t delay_us, struct error *error)
-{
-    struct way *way = &trial->site.ways[FAULT_WAY_POSTGRES];
-    if (!way_to_postgres(way, trial->options.database, error) ||
-        (delay_us && !way_delay(way, delay_us / 4, error)))
-        return false;
-    trial->options.database = way->address;
     return true;
 }
 
@@ -121,92 +89,88 @@ static bool open_redlock(struct trial *trial, int64_t delay_us, struct error *er
 {
     char nodes[sizeof trial->redlock], *rest = NULL;
     size_t count = 0, used = 0;
-    snprintf(nodes, sizeof nodes, "%s", trial->options.redlock);
+    snprintf(nodes, sizeof nodes, "%s", trial->site.options.redlock);
     for (char *node = strtok_r(nodes, ",", &rest); node && count < FAULT_REDLOCK_MAX;
          node = strtok_r(NULL, ",", &rest)) {
         const char *url = node;
-        if (!open_redis(&trial->site.ways[FAULT_WAY_REDLOCK + count++], &url, delay_us, error))
+        if (!way_before_redis(&trial->site.ways[FAULT_WAY_REDLOCK + count++], &url, delay_us,
+                              error))
             return false;
         used += (size_t)snprintf(trial->redlock + used, sizeof trial->redlock - used, "%s%s",
                                  used ? "," : "", url);
         if (used >= sizeof trial->redlock)
             return error_fail(error, "--redlock is too long to be given relays");
     }
-    trial->options.redlock = trial->redlock;
+    trial->site.options.redlock = trial->redlock;
     return true;
 }
 
-/* Relays where the fault needs them, and where what holds the lock is to be further away. */
+/* Relays where the fault needs them, and where what holds the lock is to be further away. A row of
+ * PostgreSQL's that does is nearer, or the work's statements would take as long. */
 static bool open_ways(struct trial *trial, struct error *error)
 {
-    const struct fault *fault = trial->plan->fault;
-    const struct api_strategy *strategy = trial->plan->strategy;
-    struct options *options = &trial->options;
+    struct way *ways = trial->site.ways;
+    const struct fault *fault = trial->site.plan->fault;
+    const struct api_strategy *strategy = trial->site.plan->strategy;
+    struct options *options = &trial->site.options;
     int64_t delay_us = fault->settings.lock_delay_us;
     bool relays = fault->relays & FAULT_RELAY_REDIS;
-    int64_t row_delay_us = fault_locks_a_row(strategy) ? delay_us : 0;
+    int64_t row_delay_us = fault_locks_a_row(strategy) ? delay_us / 4 : 0;
     if (!*options->stock_redis)
         options->stock_redis = options->redis;
     if (((fault->relays & FAULT_RELAY_POSTGRES) || row_delay_us) &&
-        !open_postgres(trial, row_delay_us, error))
+        !way_before_postgres(&ways[FAULT_WAY_POSTGRES], &options->database, row_delay_us, error))
         return false;
     if ((relays || delay_us) && api_needs(strategy, "redis") &&
-        !open_redis(&trial->site.ways[FAULT_WAY_REDIS], &options->redis, delay_us, error))
+        !way_before_redis(&ways[FAULT_WAY_REDIS], &options->redis, delay_us, error))
         return false;
     if ((relays || delay_us) && api_needs(strategy, "redlock") &&
         !open_redlock(trial, delay_us, error))
         return false;
     return !relays || !api_needs(strategy, "stock-redis") ||
-           open_redis(&trial->site.ways[FAULT_WAY_STOCK], &options->stock_redis, 0, error);
+           way_before_redis(&ways[FAULT_WAY_STOCK], &options->stock_redis, 0, error);
 }
 
 /* The servers' sessions are to begin as the control has it. */
 static bool set_sessions(struct trial *trial, struct error *error)
 {
-    const struct fault_control *control = trial->plan->control;
+    const struct fault_control *control = trial->site.plan->control;
     if (!control || !control->session)
         return true;
-    if (strstr(trial->options.database, "://"))
+    if (strstr(trial->site.options.database, "://"))
         return error_fail(error, "a control needs --database as keywords and values, not as a URI");
     int length = snprintf(trial->database, sizeof trial->database, "%s options='%s'",
-                          trial->options.database, control->session);
-    trial->options.database = trial->database;
+                          trial->site.options.database, control->session);
+    trial->site.options.database = trial->database;
     return length < (int)sizeof trial->database ||
            error_fail(error, "--database is too long to be given a control's options");
 }
 
 static bool set_up(struct trial *trial, struct error *error)
 {
-    const struct fault_settings *settings = &trial->plan->fault->settings;
-    trial->options = *trial->plan->options;
-    trial->options.lock_ttl_ms = settings->lease_ms;
-    trial->options.work_timeout_ms = settings->work_timeout_ms;
-    trial->options.work_ms = settings->work_ms;
-    trial->api = api_create(trial->options.admin_token);
-    trial->site = (struct fault_site){.fault = trial->plan->fault,
-                                      .options = &trial->options,
-                                      .redis = trial->plan->options->redis,
-                                      .binary = trial->plan->binary,
-                                      .stack = trial->plan->stack,
-                                      .strategy = trial->plan->strategy,
-                                      .instances = trial->instances,
-                                      .count = INSTANCES,
-                                      .api = trial->api};
-    int64_t keys = 0;
-    if (!trial->api)
+    struct fault_site *site = &trial->site;
+    const struct fault_settings *settings = &site->plan->fault->settings;
+    site->options = *site->plan->options;
+    site->options.lock_ttl_ms = settings->lease_ms;
+    site->options.work_timeout_ms = settings->work_timeout_ms;
+    site->options.work_ms = settings->work_ms;
+    site->api = api_create(site->options.admin_token);
+    if (!site->api)
         return error_fail(error, "curl does not start");
-    return set_sessions(trial, error) && open_ways(trial, error) &&
-           forget_keys(&trial->site, &keys, error);
+    bool made =
+        set_sessions(trial, error) && open_ways(trial, error) && fault_forget_keys(site, error);
+    site->forgotten = 0; /* that was not the fault */
+    return made;
 }
 
 static bool begin_sale(struct trial *trial, struct json_lines *writer, struct error *error)
 {
     for (int64_t i = 0; i < PRODUCTS; i++) {
-        struct ledger_product product = {.id = trial->options.first_product + i,
+        struct ledger_product product = {.id = trial->site.options.first_product + i,
                                          .stock = i == 0 ? STOCK_SHORT : STOCK};
         const struct api_sale sale = {
             .first = product.id, .count = 1, .stock = product.stock, .epoch = &product.epoch};
-        if (!api_put_products(trial->api, trial->instances[0].url, &sale, error))
+        if (!api_put_products(trial->site.api, trial->site.instances[0].url, &sale, error))
             return false;
         ledger_write_product(writer, &product);
     }
@@ -215,12 +179,12 @@ static bool begin_sale(struct trial *trial, struct json_lines *writer, struct er
 
 static void note_fault(const struct trial *trial, struct json_lines *writer)
 {
-    for (size_t i = 0; i < trial->nemesis.count; i++) {
-        const struct fault_interval *interval = &trial->nemesis.intervals[i];
+    for (size_t i = 0; i < trial->site.count; i++) {
+        const struct fault_interval *interval = &trial->site.intervals[i];
         char text[64];
-        snprintf(text, sizeof text, "%.20s begins", trial->plan->fault->name);
+        snprintf(text, sizeof text, "%.20s begins", trial->site.plan->fault->name);
         ledger_write_note(writer, interval->begin_us, text);
-        snprintf(text, sizeof text, "%.20s heals", trial->plan->fault->name);
+        snprintf(text, sizeof text, "%.20s heals", trial->site.plan->fault->name);
         ledger_write_note(writer, interval->heal_us, text);
     }
 }
@@ -229,7 +193,7 @@ static void note_fault(const struct trial *trial, struct json_lines *writer)
 struct crowd {
     const struct recorder_plan *plan;
     struct json_lines *writer;
-    struct nemesis *nemesis;
+    struct trial *trial;
     struct error error;
     bool made;
 };
@@ -240,24 +204,20 @@ static void *let_buy(void *context)
     struct recorder_result result;
     crowd->made = recorder_run(crowd->plan, crowd->writer, &result, &crowd->error);
     if (!crowd->made)
-        atomic_store(&crowd->nemesis->stopping, true);
+        atomic_store(&crowd->trial->stopping, true);
     return NULL;
 }
 
 static bool sell_and_break(struct trial *trial, const struct recorder_plan *plan,
                            struct json_lines *writer, struct error *error)
 {
-    struct crowd crowd = {.plan = plan, .writer = writer, .nemesis = &trial->nemesis};
+    struct crowd crowd = {.plan = plan, .writer = writer, .trial = trial};
     struct error second;
     pthread_t thread;
     trial->start_us = clock_mono_us();
-    trial->nemesis.fault = trial->plan->fault;
-    trial->nemesis.plan = &trial->schedule;
-    trial->nemesis.site = &trial->site;
-    trial->nemesis.start_us = trial->start_us;
     if (pthread_create(&thread, NULL, let_buy, &crowd) != 0)
         return error_fail(error, "no thread for the buyers");
-    bool broke = nemesis_run(&trial->nemesis, error);
+    bool broke = run_nemesis(trial, error);
     pthread_join(thread, NULL);
     if (!crowd.made)
         *(broke ? error : &second) = crowd.error;
@@ -266,22 +226,22 @@ static bool sell_and_break(struct trial *trial, const struct recorder_plan *plan
 
 static bool sell(struct trial *trial, struct json_lines *writer, struct error *error)
 {
-    const char *targets[INSTANCES];
-    for (size_t i = 0; i < INSTANCES; i++)
-        targets[i] = trial->instances[i].url;
+    const char *targets[FAULT_INSTANCES];
+    for (size_t i = 0; i < FAULT_INSTANCES; i++)
+        targets[i] = trial->site.instances[i].url;
     const struct recorder_plan plan = {
         .targets = targets,
-        .targets_count = INSTANCES,
+        .targets_count = FAULT_INSTANCES,
         .connections = CONNECTIONS,
         .duration_us = trial->schedule.duration_us,
         .settle_us = SETTLE_MS * CLOCK_US_PER_MS,
-        .exchange = {.query = "", .token = trial->options.admin_token},
-        .mix = {.seed = trial->plan->seed,
-                .first_product = trial->options.first_product,
+        .exchange = {.query = "", .token = trial->site.options.admin_token},
+        .mix = {.seed = trial->site.plan->seed,
+                .first_product = trial->site.options.first_product,
                 .products = PRODUCTS,
                 .users = USERS,
-                .strategy = trial->plan->control ? trial->plan->control->strategy
-                                                 : trial->plan->strategy->name},
+                .strategy = trial->site.plan->control ? trial->site.plan->control->strategy
+                                                      : trial->site.plan->strategy->name},
     };
     bool made = sell_and_break(trial, &plan, writer, error);
     note_fault(trial, writer);
@@ -292,7 +252,7 @@ static bool record(struct trial *trial, const char *path, struct error *error)
 {
     struct error ignored;
     struct json_lines *writer =
-        ledger_create(path, &(struct ledger){.seed = trial->plan->seed}, NULL, error);
+        ledger_create(path, &(struct ledger){.seed = trial->site.plan->seed}, NULL, error);
     bool made = writer && begin_sale(trial, writer, error) && sell(trial, writer, error);
     return json_lines_close(writer, made ? error : &ignored) && made;
 }
@@ -312,22 +272,22 @@ static void take_findings(const struct check_result *check, struct trial_result 
 
 static bool judge(struct trial *trial, struct trial_result *result, struct error *error)
 {
-    const struct options *options = trial->plan->options;
+    const struct options *options = trial->site.plan->options;
     /* A mirror of a product that others sell is not kept up: it is loaded anew when it is used. */
     const struct redis_place place = {.locks = options->redis,
                                       .stock = options->stock_redis,
                                       .system_name = options->system_name,
                                       .nobody_sells =
-                                          !api_needs(trial->plan->strategy, "stock-redis")};
+                                          !api_needs(trial->site.plan->strategy, "stock-redis")};
     const struct exact_limits limits = {0, EXACT_BUDGET};
     struct rows rows = {0};
     struct check_result check = {.verdict = CHECK_PROVED_NOTHING};
     const struct rows_place from = {&options->database, 1, options->schema};
-    bool good = redis_look_and_read(&rows, &trial->ledger, &place, &from, error) &&
-                check_run(&check, &trial->ledger, &rows, &limits, error);
+    bool good = redis_look_and_read(&rows, &trial->site.ledger, &place, &from, error) &&
+                check_run(&check, &trial->site.ledger, &rows, &limits, error);
     if (good) {
         take_findings(&check, result);
-        sales_measure(&result->measured, &trial->ledger, &rows, trial->schedule.duration_us);
+        sales_measure(&result->measured, &trial->site.ledger, &rows, trial->schedule.duration_us);
         result->verdict = check.verdict == CHECK_CLEAN      ? TRIAL_CLEAN
                           : check.verdict == CHECK_VIOLATED ? TRIAL_RED
                                                             : TRIAL_INVALID;
@@ -340,18 +300,14 @@ static bool judge(struct trial *trial, struct trial_result *result, struct error
 /* The verdict stands only if the fault met somebody. */
 static bool conclude(struct trial *trial, struct trial_result *result, struct error *error)
 {
-    const struct fault_trial seen = {.site = &trial->site,
-                                     .settings = &trial->plan->fault->settings,
-                                     .ledger = &trial->ledger,
-                                     .intervals = trial->nemesis.intervals,
-                                     .count = trial->nemesis.count};
-    if (!ledger_read_file(&trial->ledger, result->ledger, LEDGER_OF_SERVERS, error))
+    struct fault_site *site = &trial->site;
+    if (!ledger_read_file(&site->ledger, result->ledger, LEDGER_OF_SERVERS, error))
         return false;
-    sales_look(&result->sales, &trial->ledger, trial->start_us,
-               trial->start_us + trial->schedule.duration_us, seen.intervals, seen.count);
+    sales_look(&result->sales, &site->ledger, trial->start_us,
+               trial->start_us + trial->schedule.duration_us, site->intervals, site->count);
     if (!judge(trial, result, error))
         return false;
-    bool bit = trial->plan->fault->did_it_bite(&seen, result->evidence);
+    bool bit = site->plan->fault->did_it_bite(site, result->evidence);
     if (!bit)
         result->verdict = TRIAL_INVALID;
     else if (result->verdict == TRIAL_INVALID)
@@ -361,12 +317,14 @@ static bool conclude(struct trial *trial, struct trial_result *result, struct er
 
 static bool run(struct trial *trial, struct trial_result *result, struct error *error)
 {
-    if (!instance_start_all(trial->instances, INSTANCES, &trial->options, trial->plan->binary,
-                            trial->plan->folder, error))
-        return false;
+    struct fault_site *site = &trial->site;
     struct error second;
+    if (!instance_start_all(site->instances, FAULT_INSTANCES, &site->options, site->plan->binary,
+                            site->plan->folder, error))
+        return false;
+    site->instances_count = FAULT_INSTANCES;
     bool made = record(trial, result->ledger, error) && conclude(trial, result, error);
-    bool ended = instance_stop_all(trial->instances, INSTANCES, made ? error : &second);
+    bool ended = instance_stop_all(site->instances, FAULT_INSTANCES, made ? error : &second);
     return made && ended;
 }
 
@@ -374,15 +332,14 @@ static bool run(struct trial *trial, struct trial_result *result, struct error *
 static void tidy(struct trial *trial, const struct trial_result *result, bool made)
 {
     struct error ignored;
-    int64_t keys = 0;
-    if (trial->api)
-        (void)forget_keys(&trial->site, &keys, &ignored);
+    if (trial->site.api)
+        (void)fault_forget_keys(&trial->site, &ignored);
     if (made && result->verdict == TRIAL_CLEAN)
         unlink(result->ledger);
-    ledger_fini(&trial->ledger);
+    ledger_fini(&trial->site.ledger);
     for (size_t i = 0; i < FAULT_WAYS; i++)
         way_close(&trial->site.ways[i]);
-    api_destroy(trial->api);
+    api_destroy(trial->site.api);
 }
 
 bool trial_run(const struct trial_plan *plan, struct trial_result *result, struct error *error)
@@ -391,8 +348,8 @@ bool trial_run(const struct trial_plan *plan, struct trial_result *result, struc
     if (!trial)
         return error_fail(error, "out of memory");
     *result = (struct trial_result){.verdict = TRIAL_INVALID, .seed = plan->seed};
-    trial->plan = plan;
-    fault_plan_make(&trial->schedule, &plan->fault->settings, INSTANCES, plan->seed);
+    trial->site.plan = plan;
+    fault_plan_make(&trial->schedule, &plan->fault->settings, FAULT_INSTANCES, plan->seed);
     snprintf(result->ledger, sizeof result->ledger, "%.1000s/%s-%s-%" PRId64 ".jsonl", plan->folder,
              plan->strategy->name, plan->fault->name, plan->seed);
     bool made = set_up(trial, error) && run(trial, result, error);

@@ -16,16 +16,6 @@
 
 enum trial_verdict { TRIAL_CLEAN, TRIAL_RED, TRIAL_INVALID };
 
-struct trial_plan {
-    const struct options *options; /* borrowed, as all of these */
-    const struct fault *fault;
-    const struct api_strategy *strategy;
-    const struct fault_control *control; /* NULL: the strategy as it is */
-    const char *binary, *folder;
-    const char *stack; /* --stack */
-    int64_t seed;
-};
-
 struct trial_result {
     enum trial_verdict verdict;
     int64_t seed;

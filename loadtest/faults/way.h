@@ -15,12 +15,15 @@ struct way {
     char address[600];   /* for the servers: a conninfo or a URL */
 };
 
-/* PostgreSQL, as libpq writes it: on a unix socket, or on a host that resolves. */
-bool way_to_postgres(struct way *way, const char *conninfo, struct error *error);
-/* unix:///PATH, or redis://[user:password@]HOST:PORT[/DB] with an address of digits. */
-bool way_to_redis(struct way *way, const char *url, struct error *error);
-/* The same, and *url becomes the address. */
-bool way_before_redis(struct way *way, const char **url, struct error *error);
+/* A relay before PostgreSQL, whose conninfo is as libpq writes it: of a unix socket, or of a host
+ * that resolves. *conninfo becomes the way's address, which is so much farther away; 0: as near as
+ * a relay is. */
+bool way_before_postgres(struct way *way, const char **conninfo, int64_t round_trip_us,
+                         struct error *error);
+/* The same before a Redis: unix:///PATH, or redis://[user:password@]HOST:PORT[/DB] with an address
+ * of digits. */
+bool way_before_redis(struct way *way, const char **url, int64_t round_trip_us,
+                      struct error *error);
 void way_close(struct way *way);
 
 /* Half of the round trip in each direction, from now on. */

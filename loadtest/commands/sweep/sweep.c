@@ -33,9 +33,9 @@ static bool put_redis_behind(struct sweep *sweep, struct error *error)
         return true;
     if (!*options->redis && !*options->stock_redis)
         return error_fail(error, "redis-delay-us needs --redis");
-    return (!*options->redis || way_before_redis(&sweep->ways[0], &options->redis, error)) &&
+    return (!*options->redis || way_before_redis(&sweep->ways[0], &options->redis, 0, error)) &&
            (!*options->stock_redis ||
-            way_before_redis(&sweep->ways[1], &options->stock_redis, error));
+            way_before_redis(&sweep->ways[1], &options->stock_redis, 0, error));
 }
 
 static bool begin(struct sweep *sweep, const struct sweep_options *given, struct error *error)

@@ -9,11 +9,11 @@
 #include <stdio.h>
 
 /* What nothing was sold in proves nothing here either. */
-static bool did_it_bite(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
+static bool did_it_bite(const struct fault_site *site, char evidence[FAULT_TEXT_SIZE])
 {
     int64_t sold = 0;
-    for (size_t i = 0; i < trial->ledger->ops_count; i++) {
-        const struct ledger_op *op = &trial->ledger->ops[i];
+    for (size_t i = 0; i < site->ledger.ops_count; i++) {
+        const struct ledger_op *op = &site->ledger.ops[i];
         sold += op->kind == LEDGER_BUY && op->result == LEDGER_OK;
     }
     snprintf(evidence, FAULT_TEXT_SIZE, "nothing was done while %" PRId64 " orders were sold",

@@ -9,40 +9,37 @@
  */
 #include "loadtest/faults/fault.h"
 
-#include "loadtest/faults/columns/stack_words.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
 static bool begin(struct fault_site *site, const struct fault_event *event, struct error *error)
 {
     (void)event;
-    return stack_tell(site->stack, (const char *const[]){"signal", "postgres", "KILL", NULL},
-                      error);
+    return fault_tell_stack(site, "signal", "postgres", "KILL", error);
 }
 
 static bool heal(struct fault_site *site, const struct fault_event *event, struct error *error)
 {
     (void)event;
     site->restarted++;
-    return stack_tell(site->stack, (const char *const[]){"start", "postgres", NULL}, error);
+    return fault_tell_stack(site, "start", "postgres", NULL, error);
 }
 
 /* Orders that nobody could decide, or whose fate nobody knew, while it was away. */
-static bool did_it_bite(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
+static bool did_it_bite(const struct fault_site *site, char evidence[FAULT_TEXT_SIZE])
 {
     int64_t failed = 0, sold_before = 0;
-    for (size_t i = 0; i < trial->ledger->ops_count && trial->count > 0; i++) {
-        const struct ledger_op *op = &trial->ledger->ops[i];
-        bool meets = op->end_us > trial->intervals[0].begin_us && op->end_us != LEDGER_NEVER;
+    for (size_t i = 0; i < site->ledger.ops_count && site->count > 0; i++) {
+        const struct ledger_op *op = &site->ledger.ops[i];
+        bool meets = op->end_us > site->intervals[0].begin_us && op->end_us != LEDGER_NEVER;
         failed += meets && (op->status == 503 || op->status == 504);
         sold_before += op->kind == LEDGER_BUY && op->result == LEDGER_OK && !meets;
     }
     snprintf(evidence, FAULT_TEXT_SIZE,
              "PostgreSQL was killed %zu times and started again %" PRId64 " times; %" PRId64
              " orders were answered 503 or 504 for it, %" PRId64 " were sold before",
-             trial->count, trial->site->restarted, failed, sold_before);
-    return trial->count > 0 && failed > 0 && sold_before > 0;
+             site->count, site->restarted, failed, sold_before);
+    return site->count > 0 && failed > 0 && sold_before > 0;
 }
 
 static const struct fault_control unflushed = {

@@ -4,26 +4,21 @@
  * without its newest writes. Keys of other shops are not touched.
  */
 #include "loadtest/faults/fault.h"
-#include "loadtest/faults/forget.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 static bool begin(struct fault_site *site, const struct fault_event *event, struct error *error)
 {
-    int64_t keys = 0;
     (void)event;
-    if (!forget_keys(site, &keys, error))
-        return false;
-    site->forgotten += keys;
-    return true;
+    return fault_forget_keys(site, error);
 }
 
-static bool did_it_bite(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
+static bool did_it_bite(const struct fault_site *site, char evidence[FAULT_TEXT_SIZE])
 {
-    int64_t keys = trial->site->forgotten;
+    int64_t keys = site->forgotten;
     snprintf(evidence, FAULT_TEXT_SIZE, "%zu times every key was gone: %" PRId64 " keys in all",
-             trial->count, keys);
+             site->count, keys);
     return keys > 0;
 }
 

@@ -11,7 +11,6 @@
 #include "loadtest/faults/fault.h"
 
 #include "base/clock.h"
-#include "loadtest/faults/columns/stack_words.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,10 +40,8 @@ static bool tell_all(const struct fault_site *site, const char *signal, struct e
     bool told = true;
     for (size_t i = 0; i < SERVERS; i++) {
         struct error second;
-        if (api_needs(site->strategy, servers[i].need) &&
-            !stack_tell(site->stack,
-                        (const char *const[]){"signal", servers[i].server, signal, NULL},
-                        told ? error : &second))
+        if (api_needs(site->plan->strategy, servers[i].need) &&
+            !fault_tell_stack(site, "signal", servers[i].server, signal, told ? error : &second))
             told = false;
     }
     return told;
@@ -79,12 +76,12 @@ static bool heal(struct fault_site *site, const struct fault_event *event, struc
 }
 
 /* Buys that were begun while it stood still, and not sold before it went on. */
-static int64_t kept_waiting(const struct fault_trial *trial)
+static int64_t kept_waiting(const struct fault_site *site)
 {
-    const struct fault_interval *frozen = &trial->site->frozen;
+    const struct fault_interval *frozen = &site->frozen;
     int64_t count = 0;
-    for (size_t i = 0; i < trial->ledger->ops_count; i++) {
-        const struct ledger_op *op = &trial->ledger->ops[i];
+    for (size_t i = 0; i < site->ledger.ops_count; i++) {
+        const struct ledger_op *op = &site->ledger.ops[i];
         count += op->kind == LEDGER_BUY && op->start_us > frozen->begin_us &&
                  op->start_us < frozen->heal_us &&
                  (op->result != LEDGER_OK || op->end_us > frozen->heal_us);
@@ -92,15 +89,15 @@ static int64_t kept_waiting(const struct fault_trial *trial)
     return count;
 }
 
-static bool did_it_bite(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
+static bool did_it_bite(const struct fault_site *site, char evidence[FAULT_TEXT_SIZE])
 {
-    const struct fault_interval *frozen = &trial->site->frozen;
-    int64_t orders = kept_waiting(trial), length_us = frozen->heal_us - frozen->begin_us;
+    const struct fault_interval *frozen = &site->frozen;
+    int64_t orders = kept_waiting(site), length_us = frozen->heal_us - frozen->begin_us;
     snprintf(evidence, FAULT_TEXT_SIZE,
              "it stood still for %" PRId64 " ms, past a lease of %" PRId64
              " ms and a session of %d ms; %" PRId64
              " orders that came meanwhile were not sold before it went on",
-             length_us / CLOCK_US_PER_MS, trial->settings->lease_ms, SESSION_MS, orders);
+             length_us / CLOCK_US_PER_MS, site->plan->fault->settings.lease_ms, SESSION_MS, orders);
     return orders > 0 && length_us >= LEAST_MS * CLOCK_US_PER_MS;
 }
 

@@ -23,16 +23,16 @@ static bool begin(struct fault_site *site, const struct fault_event *event, stru
 static bool heal(struct fault_site *site, const struct fault_event *event, struct error *error)
 {
     site->restarted++;
-    return instance_start_again(&site->instances[event->victim], site->options, site->binary,
+    return instance_start_again(&site->instances[event->victim], &site->options, site->plan->binary,
                                 error);
 }
 
 /* Sent, and cut off when the instance ended. */
-static int64_t cut_off(const struct fault_trial *trial, const struct fault_interval *interval)
+static int64_t cut_off(const struct fault_site *site, const struct fault_interval *interval)
 {
     int64_t count = 0;
-    for (size_t i = 0; i < trial->ledger->ops_count; i++) {
-        const struct ledger_op *op = &trial->ledger->ops[i];
+    for (size_t i = 0; i < site->ledger.ops_count; i++) {
+        const struct ledger_op *op = &site->ledger.ops[i];
         count += op->result == LEDGER_INFO && op->status == 0 &&
                  op->start_us < interval->begin_us && op->end_us < interval->heal_us &&
                  op->end_us > interval->begin_us - CLOCK_US_PER_S;
@@ -40,16 +40,16 @@ static int64_t cut_off(const struct fault_trial *trial, const struct fault_inter
     return count;
 }
 
-static bool did_it_bite(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
+static bool did_it_bite(const struct fault_site *site, char evidence[FAULT_TEXT_SIZE])
 {
     int64_t orders = 0;
-    for (size_t i = 0; i < trial->count; i++)
-        orders += cut_off(trial, &trial->intervals[i]);
+    for (size_t i = 0; i < site->count; i++)
+        orders += cut_off(site, &site->intervals[i]);
     snprintf(evidence, FAULT_TEXT_SIZE,
              "%zu times an instance was killed with orders under way, %" PRId64
              " in all, and started again %" PRId64 " times",
-             trial->count, orders, trial->site->restarted);
-    return trial->count > 0 && orders > 0;
+             site->count, orders, site->restarted);
+    return site->count > 0 && orders > 0;
 }
 
 const struct fault fault_kill = {

@@ -57,12 +57,12 @@ static bool heal(struct fault_site *site, const struct fault_event *event, struc
 
 /* Of the same product, begun when the lease was over and answered before the pause was: another
  * instance's. */
-static bool sold_beside(const struct fault_trial *trial, const struct fault_interval *pause,
+static bool sold_beside(const struct fault_site *site, const struct fault_interval *pause,
                         int64_t product)
 {
-    int64_t over_us = pause->begin_us + trial->settings->lease_ms * CLOCK_US_PER_MS;
-    for (size_t i = 0; i < trial->ledger->ops_count; i++) {
-        const struct ledger_op *op = &trial->ledger->ops[i];
+    int64_t over_us = pause->begin_us + site->plan->fault->settings.lease_ms * CLOCK_US_PER_MS;
+    for (size_t i = 0; i < site->ledger.ops_count; i++) {
+        const struct ledger_op *op = &site->ledger.ops[i];
         if (op->kind == LEDGER_BUY && op->result == LEDGER_OK && op->product == product &&
             op->end_us > over_us && op->end_us < pause->heal_us)
             return true;
@@ -72,29 +72,28 @@ static bool sold_beside(const struct fault_trial *trial, const struct fault_inte
 
 /* Orders that the stopped instance had under way; with `overtaken` those alone of whose product
  * another sold meanwhile. */
-static int64_t under_way(const struct fault_trial *trial, const struct fault_interval *pause,
+static int64_t under_way(const struct fault_site *site, const struct fault_interval *pause,
                          bool overtaken)
 {
     int64_t count = 0;
-    for (size_t i = 0; i < trial->ledger->ops_count; i++) {
-        const struct ledger_op *op = &trial->ledger->ops[i];
+    for (size_t i = 0; i < site->ledger.ops_count; i++) {
+        const struct ledger_op *op = &site->ledger.ops[i];
         if (op->kind == LEDGER_BUY && op->start_us < pause->begin_us &&
             op->end_us > pause->heal_us && op->end_us != LEDGER_NEVER)
-            count += !overtaken || sold_beside(trial, pause, op->product);
+            count += !overtaken || sold_beside(site, pause, op->product);
     }
     return count;
 }
 
 /* Holds whose lease was over when they came to an end; -1: nobody could be asked. */
-static int64_t overruns(const struct fault_trial *trial)
+static int64_t overruns(const struct fault_site *site)
 {
-    const struct fault_site *site = trial->site;
     int64_t sum = 0;
-    for (size_t i = 0; i < site->count; i++) {
+    for (size_t i = 0; i < site->instances_count; i++) {
         int64_t one = 0;
         struct error ignored;
         if (!api_counter(site->api, site->instances[i].url, "seckill_lease_overruns_total",
-                         site->strategy->name, &one, &ignored))
+                         site->plan->strategy->name, &one, &ignored))
             return -1;
         sum += one;
     }
@@ -103,26 +102,27 @@ static int64_t overruns(const struct fault_trial *trial)
 
 /* A lease has to have lapsed, and another to have sold beside its holder. A holder without a lease
  * keeps the others waiting, as long as PostgreSQL lets it. */
-static bool did_it_bite(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
+static bool did_it_bite(const struct fault_site *site, char evidence[FAULT_TEXT_SIZE])
 {
-    int64_t orders = 0, beside = 0, lapsed = overruns(trial), shortest_us = INT64_MAX;
-    bool leases = has_lease(trial->site->strategy);
-    for (size_t i = 0; i < trial->count; i++) {
-        const struct fault_interval *pause = &trial->intervals[i];
+    int64_t orders = 0, beside = 0, lapsed = overruns(site), shortest_us = INT64_MAX;
+    bool leases = has_lease(site->plan->strategy);
+    for (size_t i = 0; i < site->count; i++) {
+        const struct fault_interval *pause = &site->intervals[i];
         int64_t length_us = pause->heal_us - pause->begin_us;
         shortest_us = length_us < shortest_us ? length_us : shortest_us;
-        orders += under_way(trial, pause, false);
-        beside += under_way(trial, pause, true);
+        orders += under_way(site, pause, false);
+        beside += under_way(site, pause, true);
     }
     snprintf(evidence, FAULT_TEXT_SIZE,
              "%zu pauses, the shortest of %" PRId64 " ms, past a lease of %" PRId64 " ms; %" PRId64
              " orders were under way in the stopped instance, %" PRId64
              " of them while another sold their product; %" PRId64
              " holds had lapsed at their release",
-             trial->count, trial->count ? shortest_us / CLOCK_US_PER_MS : 0,
-             trial->settings->lease_ms, orders, beside, lapsed);
-    return trial->count > 0 && shortest_us > trial->settings->lease_ms * CLOCK_US_PER_MS &&
-           orders > 0 && (!leases || (beside > 0 && lapsed > 0));
+             site->count, site->count ? shortest_us / CLOCK_US_PER_MS : 0,
+             site->plan->fault->settings.lease_ms, orders, beside, lapsed);
+    return site->count > 0 &&
+           shortest_us > site->plan->fault->settings.lease_ms * CLOCK_US_PER_MS && orders > 0 &&
+           (!leases || (beside > 0 && lapsed > 0));
 }
 
 const struct fault fault_stall = {

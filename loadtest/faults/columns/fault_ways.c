@@ -15,13 +15,13 @@
 static bool is_met(const struct fault_site *site, size_t way)
 {
     unsigned of = way == FAULT_WAY_POSTGRES ? FAULT_RELAY_POSTGRES : FAULT_RELAY_REDIS;
-    return (site->fault->relays & of) && site->ways[way].relay;
+    return (site->plan->fault->relays & of) && site->ways[way].relay;
 }
 
 /* The words in turn, as the strategies' first words to Redis are not the same. */
 static bool begin(struct fault_site *site, const struct fault_event *event, struct error *error)
 {
-    const struct fault *fault = site->fault;
+    const struct fault *fault = site->plan->fault;
     size_t words = 0;
     while (words < FAULT_WORDS_MAX && fault->words[words])
         words++;
@@ -43,22 +43,22 @@ static bool heal(struct fault_site *site, const struct fault_event *event, struc
     (void)event, (void)error;
     for (size_t i = 0; i < FAULT_WAYS; i++) {
         if (is_met(site, i))
-            relay_clear(site->ways[i].relay, site->fault->toxic);
+            relay_clear(site->ways[i].relay, site->plan->fault->toxic);
     }
     return true;
 }
 
-static bool did_it_bite(const struct fault_trial *trial, char evidence[FAULT_TEXT_SIZE])
+static bool did_it_bite(const struct fault_site *site, char evidence[FAULT_TEXT_SIZE])
 {
-    const struct fault *fault = trial->site->fault;
+    const struct fault *fault = site->plan->fault;
     int64_t count = 0;
     for (size_t i = 0; i < FAULT_WAYS; i++) {
-        if (is_met(trial->site, i))
-            count += relay_count(trial->site->ways[i].relay).bitten[fault->toxic];
+        if (is_met(site, i))
+            count += relay_count(site->ways[i].relay).bitten[fault->toxic];
     }
     snprintf(evidence, FAULT_TEXT_SIZE,
-             "%zu times tried; %s %" PRId64 " times by the relay's count", trial->count,
-             fault->done, count);
+             "%zu times tried; %s %" PRId64 " times by the relay's count", site->count, fault->done,
+             count);
     return count > 0;
 }
 

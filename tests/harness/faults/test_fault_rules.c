@@ -184,27 +184,27 @@ TEST(names_are_known_or_guessed)
     assert_non_null(strstr(error.text, "stall"));
 }
 
-static struct ledger ledger;
-static struct fault_site site;
+static struct trial_plan plan;
+static struct fault_site site = {.plan = &plan};
 static char evidence[FAULT_TEXT_SIZE];
 
 static int forget(void **state)
 {
     (void)state;
-    ledger_fini(&ledger);
-    site = (struct fault_site){.begun = 0};
+    ledger_fini(&site.ledger);
+    site = (struct fault_site){.plan = &plan};
     return 0;
 }
 
 static void sale_from(int64_t from_us, int64_t at_us, enum ledger_result result, int status)
 {
-    const struct ledger_op op = {.number = (int64_t)ledger.ops_count + 1,
+    const struct ledger_op op = {.number = (int64_t)site.ledger.ops_count + 1,
                                  .kind = LEDGER_BUY,
                                  .start_us = from_us,
                                  .end_us = at_us,
                                  .result = result,
                                  .status = status};
-    assert_true(ledger_add_op(&ledger, &op));
+    assert_true(ledger_add_op(&site.ledger, &op));
 }
 
 static void sale(int64_t at_us, enum ledger_result result, int status)
@@ -222,10 +222,10 @@ TEST(gaps_and_heals_are_measured)
     sale(1450000, LEDGER_OK, 200); /* a repeat is no sale */
     sale(1800000, LEDGER_OK, 202);
     sale(2900000, LEDGER_OK, 201);
-    sales_look(&sales, &ledger, 1000000, 3000000, &healed, 1);
+    sales_look(&sales, &site.ledger, 1000000, 3000000, &healed, 1);
     HAS(sales, sold, 4, longest_gap_us, 1100000, first_after_us, 300000, steps[1], 1, steps[2], 1,
         steps[8], 1, count, 20, shades[0].begin_us, 300000);
-    sales_look(&sales, &ledger, 1000000, 3000000, &late, 1);
+    sales_look(&sales, &site.ledger, 1000000, 3000000, &late, 1);
     assert_int_equal(sales.first_after_us, -1);
 }
 
@@ -245,8 +245,8 @@ TEST(buys_are_measured)
     sale_from(1480000, 1500000, LEDGER_FAIL, 0);
     sale_from(0, 9000000, LEDGER_INFO, 0);
     sale_from(1580000, 1600000, LEDGER_OK, 200);
-    ledger.ops[6].kind = LEDGER_CANCEL;
-    sales_measure(&measured, &ledger, &rows, 2000000);
+    site.ledger.ops[6].kind = LEDGER_CANCEL;
+    sales_measure(&measured, &site.ledger, &rows, 2000000);
     static const struct {
         enum threshold_measure measure;
         int value;
@@ -261,12 +261,10 @@ TEST(buys_are_measured)
 
 static bool bites(const struct fault *fault, struct fault_interval during, size_t count)
 {
-    const struct fault_trial trial = {.site = &site,
-                                      .settings = &fault->settings,
-                                      .ledger = &ledger,
-                                      .intervals = &during,
-                                      .count = count};
-    return fault->did_it_bite(&trial, evidence);
+    plan.fault = fault;
+    site.intervals[0] = during;
+    site.count = count;
+    return fault->did_it_bite(&site, evidence);
 }
 
 /* One order under way in the stopped instance, from 50 ms before the pause to 10 ms after it, and
@@ -276,7 +274,7 @@ static bool stall_bites(int64_t pause_us, int64_t other_end_us)
     struct api_strategy row = strategy("conditional", true, true);
     const struct fault_interval pause = {1000000, 1000000 + pause_us};
     forget(NULL);
-    site.strategy = &row;
+    plan.strategy = &row;
     snprintf(row.needs, sizeof row.needs, " postgresql ");
     sale_from(pause.begin_us - 50000, pause.heal_us + 10000, LEDGER_OK, 201);
     sale(other_end_us, LEDGER_OK, 201);
@@ -303,7 +301,7 @@ TEST(a_stall_that_met_nobody_did_not_bite)
 TEST(a_stall_without_a_lapsed_lease_did_not_bite_a_lock)
 {
     struct api_strategy token = strategy("redis-token", false, false);
-    site.strategy = &token;
+    plan.strategy = &token;
     sale_from(950000, 1910000, LEDGER_OK, 201);
     sale(1800000, LEDGER_OK, 201);
     assert_false(bites(&fault_stall, (struct fault_interval){1000000, 1900000}, 1));
@@ -386,9 +384,10 @@ TEST(a_relay_that_met_nobody_did_not_bite)
     static const struct fault *const all[] = {&fault_commit, &fault_reply, &fault_hold,
                                               &fault_reset};
     const struct fault_event event = {.victim = 1};
-    assert_true(way_to_redis(&site.ways[FAULT_WAY_REDIS], "unix:///nowhere", &error));
+    const char *nowhere = "unix:///nowhere";
+    assert_true(way_before_redis(&site.ways[FAULT_WAY_REDIS], &nowhere, 0, &error));
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        site.fault = all[i];
+        plan.fault = all[i];
         assert_true(all[i]->begin(&site, &event, &error));
         if (bites(all[i], away, 3))
             fail_msg("fault %zu: %s", i, evidence);
@@ -400,11 +399,11 @@ TEST(a_relay_that_met_nobody_did_not_bite)
 static void expect_way(const char *url, const char *begin, const char *end)
 {
     struct way way = {.relay = NULL};
-    assert_true(way_to_redis(&way, url, &error));
+    assert_true(way_before_redis(&way, &url, 0, &error));
     const char *address = relay_address(way.relay);
-    assert_memory_equal(way.address, begin, strlen(begin));
-    assert_memory_equal(way.address + strlen(begin), address, strlen(address));
-    assert_string_equal(way.address + strlen(begin) + strlen(address), end);
+    assert_memory_equal(url, begin, strlen(begin));
+    assert_memory_equal(url + strlen(begin), address, strlen(address));
+    assert_string_equal(url + strlen(begin) + strlen(address), end);
     way_close(&way);
 }
 
@@ -414,8 +413,9 @@ TEST(a_way_keeps_what_stands_around_the_address)
     expect_way("unix:///run/redis.sock", "redis://", "");
     expect_way("redis://127.0.0.1:6379/2", "redis://", "/2");
     expect_way("redis://shop:se%40cret@127.0.0.1:6379", "redis://shop:se%40cret@", "");
-    assert_false(way_to_redis(&way, "rediss://127.0.0.1:6379", &error));
-    assert_false(way_to_postgres(&way, "postgresql://nowhere/shop", &error));
+    const char *tls = "rediss://127.0.0.1:6379", *uri = "postgresql://nowhere/shop";
+    assert_false(way_before_redis(&way, &tls, 0, &error));
+    assert_false(way_before_postgres(&way, &uri, 0, &error));
     assert_non_null(strstr(error.text, "keywords"));
 }
 
