@@ -22,6 +22,8 @@ struct piece {
 
 struct link *link_create(int client, int target, enum relay_protocol protocol)
 {
+    static const struct wire_protocol *const protocols[] = {
+        [RELAY_BYTES] = NULL, [RELAY_POSTGRES] = &wire_postgres, [RELAY_REDIS] = &wire_redis};
     struct link *link = calloc(1, sizeof *link);
 
     if (!link) {
@@ -30,7 +32,7 @@ struct link *link_create(int client, int target, enum relay_protocol protocol)
         return NULL;
     }
     link->opened_us = clock_mono_us();
-    wire_init(&link->wire, protocol);
+    wire_init(&link->wire, protocols[protocol]);
     link->ends[0] = (struct link_end){.link = link, .fd = client};
     link->ends[1] = (struct link_end){.link = link, .fd = target};
     link->flows[0].barrier = link->flows[1].barrier = UINT64_MAX;

@@ -172,11 +172,14 @@ struct relay {
     } shared;
 };
 
+/* Has epoll ask for what a link needs now; one that is over needs nothing. Closing it is not
+ * enough: a child that another thread is about to start holds the sockets open until it has become
+ * another program, and epoll would tell of a link that is gone. */
 static void watch(struct relay *relay, struct link *link)
 {
     for (int i = 0; i < 2; i++) {
         struct link_end *end = &link->ends[i];
-        uint32_t interest = link_interest(link, i);
+        uint32_t interest = link->over ? 0 : link_interest(link, i);
         struct epoll_event event = {.events = interest, .data.ptr = end};
         if (interest == end->interest)
             continue;
@@ -200,16 +203,6 @@ static void serve(struct relay *relay, struct link *link)
         watch(relay, link);
 }
 
-/* Closing is not enough: a child that another thread is about to start holds the sockets open until
- * it has become another program, and epoll would tell of a link that is gone. */
-static void forget(struct relay *relay, struct link *link)
-{
-    for (int i = 0; i < 2; i++) {
-        if (link->ends[i].interest != 0)
-            epoll_ctl(relay->epoll, EPOLL_CTL_DEL, link->ends[i].fd, NULL);
-    }
-}
-
 static void bury(struct relay *relay)
 {
     struct link **at = &relay->shared.links;
@@ -221,7 +214,7 @@ static void bury(struct relay *relay)
             continue;
         }
         *at = link->next;
-        forget(relay, link);
+        watch(relay, link);
         link_destroy(link);
         relay->shared.toxics.counts.open--;
     }
@@ -274,31 +267,18 @@ static void set_timer(struct relay *relay)
     timerfd_settime(relay->timer, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
-/* Without the mutex. Whether the timer or somebody has woken the thread. */
-static bool drain(struct relay *relay, const struct epoll_event *events, int count)
-{
-    bool woken = false;
-
-    for (int i = 0; i < count; i++) {
-        const int *fd = events[i].data.ptr;
-        uint64_t ignored;
-        if (fd != &relay->wake && fd != &relay->timer)
-            continue;
-        ssize_t got = read(*fd, &ignored, sizeof ignored);
-        (void)got; /* nothing there is nothing to drain */
-        woken = true;
-    }
-    return woken;
-}
-
 /* What the listener, the timer and the wake-up are known by to epoll is their place in here. */
-static void turn(struct relay *relay, const struct epoll_event *events, int count, bool all)
+static void turn(struct relay *relay, const struct epoll_event *events, int count)
 {
+    bool all = false;
+
     for (int i = 0; i < count; i++) {
         const void *what = events[i].data.ptr;
-        if (what == &relay->listener) {
+        if (what == &relay->wake || what == &relay->timer) {
+            all = true;
+        } else if (what == &relay->listener) {
             take_links(relay);
-        } else if (what != &relay->wake && what != &relay->timer) {
+        } else {
             struct link_end *end = events[i].data.ptr;
             end->readable |= (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0;
             serve(relay, end->link);
@@ -321,9 +301,8 @@ static void *relay_main(void *argument)
     while (!relay->shared.stopping) {
         pthread_mutex_unlock(&relay->shared.mutex);
         int count = epoll_wait(relay->epoll, events, EVENTS_MAX, -1);
-        bool woken = drain(relay, events, count);
         pthread_mutex_lock(&relay->shared.mutex);
-        turn(relay, events, count, woken);
+        turn(relay, events, count);
     }
     for (struct link *link = relay->shared.links; link; link = link->next)
         link->over = true;
@@ -332,9 +311,11 @@ static void *relay_main(void *argument)
     return NULL;
 }
 
+/* The wake-up and the timer say so each time, though nobody reads what they have to say. */
 static bool watch_own(struct relay *relay, int *fd)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = fd};
+    uint32_t once = fd == &relay->listener ? 0 : EPOLLET;
+    struct epoll_event event = {.events = EPOLLIN | once, .data.ptr = fd};
 
     return *fd >= 0 && epoll_ctl(relay->epoll, EPOLL_CTL_ADD, *fd, &event) == 0;
 }

@@ -62,7 +62,4 @@ struct relay_counts {
     int64_t bitten[RELAY_TYPES];
 };
 
-/* Of the text that it waits for. */
-enum { RELAY_TEXT_SIZE = 128 };
-
 #endif

@@ -5,8 +5,10 @@
 #ifndef SECKILL_LOADTEST_RELAY_TOXICS_H
 #define SECKILL_LOADTEST_RELAY_TOXICS_H
 
-#include "loadtest/relay/toxic.h"
 #include "loadtest/relay/wire.h"
+
+/* Of the text that it waits for. */
+enum { RELAY_TEXT_SIZE = 128 };
 
 struct toxic {
     bool on;

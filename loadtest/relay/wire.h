@@ -27,7 +27,7 @@ struct wire_message {
 };
 
 struct wire {
-    enum relay_protocol protocol;
+    const struct wire_protocol *protocol; /* NULL: bytes alone */
     bool blind;
     struct wire_message messages[2];
     /* Requests that have no reply yet, first in first out; WIRE_… of each. */
@@ -55,7 +55,7 @@ struct wire_seen {
     bool committed, failed, marked, held;
 };
 
-void wire_init(struct wire *wire, enum relay_protocol protocol);
+void wire_init(struct wire *wire, const struct wire_protocol *protocol); /* NULL: bytes alone */
 
 /* Reads on until a message ends, and no further; answers how much it has read. */
 size_t wire_feed(struct wire *wire, enum relay_stream stream, const char *bytes, size_t length,
@@ -74,7 +74,7 @@ struct wire_protocol {
 };
 extern const struct wire_protocol wire_postgres, wire_redis;
 
-/* For the protocols' files (wire_message.c). The reply to the first request that has none is here;
+/* For the protocols' files. The reply to the first request that has none is here;
  * it has its marks. */
 void wire_pop(struct wire *wire, struct wire_seen *seen);
 void wire_keep(struct wire_message *message, const char *bytes, size_t length); /* in its head */
