@@ -1,12 +1,178 @@
 /* See send.h. */
 #include "loadtest/zoo/send.h"
 
+#include "base/clock.h"
+#include "loadtest/base/process.h"
+#include "loadtest/judge/connect.h"
 #include "loadtest/zoo/memcached.h"
 #include "loadtest/zoo/value.h"
 
+#include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { PATIENCE_US = 30000000, LOOK_MS = 5 };
+
+/* Statements, none of which is waited for blindly (libpq's asynchronous processing): while no
+ * answer is there, the stage's own session asks PostgreSQL whether another buyer blocks it ----- */
+
+/* "UPDATE product SET stock = $3" with the third parameter. */
+static void show(const char *shown, const struct zoo_value *values, int count,
+                 char out[ZOO_LINE_SIZE])
+{
+    size_t used = 0;
+    for (; *shown && used + 1 < ZOO_LINE_SIZE; shown++) {
+        char *end = NULL;
+        long n = *shown == '$' ? strtol(shown + 1, &end, 10) : 0;
+        if (n < 1 || n > count) {
+            out[used++] = *shown;
+            continue;
+        }
+        int wrote = snprintf(out + used, ZOO_LINE_SIZE - used, "%s", values[n - 1].shown);
+        used += (size_t)wrote < ZOO_LINE_SIZE - used ? (size_t)wrote : ZOO_LINE_SIZE - used - 1;
+        shown = end - 1;
+    }
+    out[used] = '\0';
+}
+
+static bool sql_send(struct zoo_stage *stage, struct zoo_buyer *buyer, const struct zoo_verb *verb,
+                     struct zoo_line *line, struct error *error)
+{
+    struct zoo_value values[ZOO_WORDS];
+    const char *sent[ZOO_WORDS];
+    int count = zoo_value_words(values, stage, buyer, verb->words);
+    PGconn *pg = zoo_pg(stage, &buyer->sessions, error);
+    char *sql = connect_qualify(verb->text, ZOO_SCHEMA);
+    for (int i = 0; i < count; i++)
+        sent[i] = strcmp(values[i].sent, "null") == 0 ? NULL : values[i].sent;
+    show(verb->shows, values, count, line->text);
+    bool good = pg && sql && PQsendQueryParams(pg, sql, count, NULL, sent, NULL, NULL, 0) == 1;
+    free(sql);
+    if (pg && !good)
+        connect_failed(pg, line->text, error);
+    return good;
+}
+
+/* -1: it cannot be asked. */
+static int is_blocked(struct zoo_stage *stage, const struct zoo_buyer *buyer, struct error *error)
+{
+    char pids[100] = "{0", pid[16];
+    const char *const values[] = {pid, pids};
+    for (int i = 0; i < ZOO_BUYERS; i++) {
+        const PGconn *other = stage->buyers[i].sessions.pg;
+        if (other)
+            snprintf(pids + strlen(pids), sizeof pids - strlen(pids), ",%d", PQbackendPID(other));
+    }
+    snprintf(pids + strlen(pids), sizeof pids - strlen(pids), "}");
+    snprintf(pid, sizeof pid, "%d", PQbackendPID(buyer->sessions.pg));
+    PGresult *row = PQexecParams(stage->own.pg, "SELECT pg_blocking_pids($1::int) && $2::int[]", 2,
+                                 NULL, values, NULL, NULL, 0);
+    bool asked = PQresultStatus(row) == PGRES_TUPLES_OK;
+    int blocked = asked ? *PQgetvalue(row, 0, 0) == 't' : -1;
+    PQclear(row);
+    if (!asked)
+        connect_failed(stage->own.pg, "pg_blocking_pids", error);
+    return blocked;
+}
+
+static bool read_figure(struct zoo_buyer *buyer, enum zoo_figure figure, const PGresult *result,
+                        const char *name)
+{
+    int column = PQfnumber(result, name);
+    if (column >= 0)
+        buyer->figures[figure] = strtoll(PQgetvalue(result, 0, column), NULL, 10);
+    return column >= 0;
+}
+
+/* stock_row gives its sum no name. */
+static bool read_stock(struct zoo_buyer *buyer, const PGresult *result)
+{
+    if (!read_figure(buyer, FIGURE_STOCK, result, "stock") &&
+        !read_figure(buyer, FIGURE_STOCK, result, "?column?"))
+        return false;
+    buyer->figures[FIGURE_LEFT] = buyer->figures[FIGURE_STOCK] - 1;
+    return true;
+}
+
+static void learn(struct zoo_buyer *buyer, const PGresult *result, char came[ZOO_CAME_SIZE])
+{
+    *came = '\0';
+    if (PQntuples(result) == 0) {
+        snprintf(came, ZOO_CAME_SIZE, "0 rows");
+        return;
+    }
+    read_figure(buyer, FIGURE_EPOCH, result, "epoch");
+    if (read_stock(buyer, result))
+        snprintf(came, ZOO_CAME_SIZE, "stock %" PRId64, buyer->figures[FIGURE_STOCK]);
+    else if (read_figure(buyer, FIGURE_FENCE, result, "fence"))
+        snprintf(came, ZOO_CAME_SIZE, "fence %" PRId64, buyer->figures[FIGURE_FENCE]);
+}
+
+static void count_rows(struct zoo_buyer *buyer, const struct zoo_verb *verb, PGresult *result,
+                       char came[ZOO_CAME_SIZE])
+{
+    const char *rows = PQcmdTuples(result);
+    *came = '\0';
+    if (*rows)
+        snprintf(came, ZOO_CAME_SIZE, "%s row%s", rows, strcmp(rows, "1") == 0 ? "" : "s");
+    if (verb->kind == ZOO_SALE && strcmp(rows, "0") != 0)
+        buyer->written = true;
+    if (strcmp(PQcmdStatus(result), "ROLLBACK") == 0)
+        buyer->written = false;
+}
+
+/* The whole answer, which is there. */
+static enum zoo_sent take(struct zoo_buyer *buyer, const struct zoo_verb *verb,
+                          struct zoo_line *line, struct error *error)
+{
+    PGconn *pg = buyer->sessions.pg;
+    enum zoo_sent sent = ZOO_DONE;
+    for (PGresult *result; (result = PQgetResult(pg)) != NULL; PQclear(result)) {
+        bool rows = PQresultStatus(result) == PGRES_TUPLES_OK;
+        if (rows && verb->kind == ZOO_SQL)
+            learn(buyer, result, line->came);
+        else if (rows || PQresultStatus(result) == PGRES_COMMAND_OK)
+            count_rows(buyer, verb, result, line->came);
+        else
+            sent = ZOO_FAILED;
+    }
+    if (sent == ZOO_FAILED)
+        connect_failed(pg, line->text, error);
+    if (buyer->written && PQtransactionStatus(pg) == PQTRANS_IDLE)
+        buyer->sold = true;
+    return sent;
+}
+
+static enum zoo_sent sql_wait(struct zoo_stage *stage, struct zoo_buyer *buyer,
+                              const struct zoo_verb *verb, bool to_the_end, struct zoo_line *line,
+                              struct error *error)
+{
+    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    PGconn *pg = buyer->sessions.pg;
+    struct pollfd answer = {.fd = PQsocket(pg), .events = POLLIN};
+    for (;;) {
+        if (!PQconsumeInput(pg)) {
+            connect_failed(pg, line->text, error);
+            return ZOO_FAILED;
+        }
+        if (!PQisBusy(pg))
+            return take(buyer, verb, line, error);
+        if (process_interrupted() || clock_mono_us() > until_us) {
+            error_fail(error, "%s: %s", line->text,
+                       process_interrupted() ? "interrupted" : "no answer in 30 s");
+            return ZOO_FAILED;
+        }
+        if (poll(&answer, 1, LOOK_MS) > 0 || to_the_end)
+            continue;
+        int blocked = is_blocked(stage, buyer, error);
+        if (blocked != 0)
+            return blocked > 0 ? ZOO_BLOCKED : ZOO_FAILED;
+    }
+}
+
+/* Redis and memcached ------------------------------------------------------------------------- */
 
 /* {0, epoch, stock left, codes, entry}, or a verdict that is not 0 (stock_reserve.lua). */
 static void show_reserved(struct zoo_buyer *buyer, const redisReply *reply, char *came)
@@ -111,8 +277,8 @@ enum zoo_sent zoo_send(struct zoo_stage *stage, struct zoo_buyer *buyer,
 {
     struct zoo_value shown;
     if (verb->kind == ZOO_SQL || verb->kind == ZOO_SALE)
-        return zoo_sql_send(stage, buyer, verb, line, error) == ZOO_DONE
-                   ? zoo_sql_wait(stage, buyer, verb, false, line, error)
+        return sql_send(stage, buyer, verb, line, error)
+                   ? sql_wait(stage, buyer, verb, false, line, error)
                    : ZOO_FAILED;
     zoo_value_fill(&shown, stage, buyer, verb->shows);
     snprintf(line->text, sizeof line->text, "%.*s", ZOO_LINE_SIZE - 1, shown.shown);
@@ -133,5 +299,5 @@ enum zoo_sent zoo_send(struct zoo_stage *stage, struct zoo_buyer *buyer,
 bool zoo_send_resume(struct zoo_stage *stage, struct zoo_buyer *buyer, const struct zoo_verb *verb,
                      struct zoo_line *line, struct error *error)
 {
-    return zoo_sql_wait(stage, buyer, verb, true, line, error) == ZOO_DONE;
+    return sql_wait(stage, buyer, verb, true, line, error) == ZOO_DONE;
 }

@@ -18,13 +18,4 @@ enum zoo_sent zoo_send(struct zoo_stage *stage, struct zoo_buyer *buyer,
 bool zoo_send_resume(struct zoo_stage *stage, struct zoo_buyer *buyer, const struct zoo_verb *verb,
                      struct zoo_line *line, struct error *error);
 
-/* sql_step.c */
-enum zoo_sent zoo_sql_send(struct zoo_stage *stage, struct zoo_buyer *buyer,
-                           const struct zoo_verb *verb, struct zoo_line *line, struct error *error);
-enum zoo_sent zoo_sql_wait(struct zoo_stage *stage, struct zoo_buyer *buyer,
-                           const struct zoo_verb *verb, bool to_the_end, struct zoo_line *line,
-                           struct error *error);
-
-enum { ZOO_PATIENCE_US = 30000000, ZOO_LOOK_MS = 5 };
-
 #endif

@@ -23,33 +23,34 @@ static void find_url(const char *urls, int n, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)strcspn(urls, ","), urls);
 }
 
-const char *zoo_stage_lacks(const struct zoo_place *place, unsigned nodes)
+const char *zoo_stage_lacks(const struct options *options, unsigned nodes)
 {
     char third[512];
-    find_url(place->redlock, 3, third, sizeof third);
-    if (nodes & (1U << NODE_LOCKS | 1U << NODE_STOCK) && !*place->redis)
+    find_url(options->redlock, 3, third, sizeof third);
+    if (nodes & (1U << NODE_LOCKS | 1U << NODE_STOCK) && !*options->redis)
         return "--redis";
     if (nodes & (1U << NODE_1 | 1U << NODE_2 | 1U << NODE_3) && !*third)
         return "--redlock, with three nodes";
-    return nodes & 1U << NODE_MEMCACHED && !*place->memcached ? "--memcached" : NULL;
+    return nodes & 1U << NODE_MEMCACHED && !*options->memcached ? "--memcached" : NULL;
 }
 
 PGconn *zoo_pg(struct zoo_stage *stage, struct zoo_sessions *sessions, struct error *error)
 {
     if (!sessions->pg)
-        sessions->pg = connect_open(stage->place.database, "seckill-loadtest zoo", error);
+        sessions->pg = connect_open(stage->options->database, "seckill-loadtest zoo", error);
     return sessions->pg;
 }
 
-static redisContext *open_redis(const struct zoo_place *place, enum zoo_node node,
+static redisContext *open_redis(const struct options *options, enum zoo_node node,
                                 struct error *error)
 {
     char url[512];
     if (node == NODE_LOCKS || node == NODE_STOCK)
         snprintf(url, sizeof url, "%s",
-                 node == NODE_STOCK && *place->stock_redis ? place->stock_redis : place->redis);
+                 node == NODE_STOCK && *options->stock_redis ? options->stock_redis
+                                                             : options->redis);
     else
-        find_url(place->redlock, (int)(node - NODE_1) + 1, url, sizeof url);
+        find_url(options->redlock, (int)(node - NODE_1) + 1, url, sizeof url);
     redisContext *redis = redis_link_open(url, error);
     if (!redis)
         error_prefix(error, node >= NODE_1 && node <= NODE_3 ? "--redlock" : "--redis");
@@ -61,8 +62,8 @@ redisContext *zoo_node(struct zoo_stage *stage, struct zoo_sessions *sessions, e
 {
     if (!sessions->nodes[node])
         sessions->nodes[node] = node == NODE_MEMCACHED
-                                    ? memcached_open(stage->place.memcached, error)
-                                    : open_redis(&stage->place, node, error);
+                                    ? memcached_open(stage->options->memcached, error)
+                                    : open_redis(stage->options, node, error);
     return sessions->nodes[node];
 }
 
@@ -123,11 +124,11 @@ static bool make_tables(struct zoo_stage *stage, struct error *error)
     return good;
 }
 
-bool zoo_stage_open(struct zoo_stage *stage, const struct zoo_place *place, struct error *error)
+bool zoo_stage_open(struct zoo_stage *stage, const struct options *options, struct error *error)
 {
     char token[RANDOM_TOKEN_LENGTH + 1];
     struct error ignored;
-    *stage = (struct zoo_stage){.place = *place};
+    *stage = (struct zoo_stage){.options = options};
     random_token(token);
     snprintf(stage->prefix, sizeof stage->prefix, "{seckill-zoo-%.12s}", token);
     if (zoo_pg(stage, &stage->own, error) && make_schema(stage, error) && make_tables(stage, error))
@@ -226,7 +227,7 @@ bool zoo_stage_count(struct zoo_stage *stage, struct zoo_books *books, struct er
 {
     if (!count_rows(stage, books, error))
         return false;
-    if (!*stage->place.redis)
+    if (!*stage->options->redis)
         return true;
     redisContext *redis = zoo_node(stage, &stage->own, NODE_LOCKS, error);
     redisReply *life = redis ? redis_link_ask(redis, error, "PTTL %s:lock", stage->prefix) : NULL;

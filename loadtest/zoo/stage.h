@@ -13,7 +13,7 @@
 #ifndef SECKILL_LOADTEST_ZOO_STAGE_H
 #define SECKILL_LOADTEST_ZOO_STAGE_H
 
-#include "base/error.h"
+#include "loadtest/base/options.h"
 #include "loadtest/zoo/exhibit.h"
 
 #include <hiredis/hiredis.h>
@@ -21,10 +21,6 @@
 #include <stdint.h>
 
 #define ZOO_SCHEMA "seckill_zoo"
-/* As the options take them; "": not there, and stock_redis is then redis. Borrowed. */
-struct zoo_place {
-    const char *database, *redis, *stock_redis, *redlock, *memcached;
-};
 
 /* Opened when first used. The stage has one too, for what happens to a buyer. */
 struct zoo_sessions {
@@ -55,7 +51,7 @@ struct zoo_buyer {
 enum { ZOO_KEYS = 32, ZOO_KEY_SIZE = 96 };
 
 struct zoo_stage {
-    struct zoo_place place;
+    const struct options *options; /* borrowed: where the backends are */
     struct zoo_sessions own;
     char prefix[64];                   /* of keys */
     char keys[ZOO_KEYS][ZOO_KEY_SIZE]; /* that were named */
@@ -71,10 +67,10 @@ struct zoo_books {
 };
 
 /* The option that an exhibit with such nodes lacks: "--redis"; NULL: none. */
-const char *zoo_stage_lacks(const struct zoo_place *place, unsigned nodes);
+const char *zoo_stage_lacks(const struct options *options, unsigned nodes);
 
 /* False with the error, and nothing left behind. */
-bool zoo_stage_open(struct zoo_stage *stage, const struct zoo_place *place, struct error *error);
+bool zoo_stage_open(struct zoo_stage *stage, const struct options *options, struct error *error);
 /* Also after a failure in the middle of an act. False: the schema, or a key, could not be removed.
  */
 bool zoo_stage_close(struct zoo_stage *stage, struct error *error);

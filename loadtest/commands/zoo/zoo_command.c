@@ -40,19 +40,11 @@ static bool play_on(struct zoo_stage *stage, const struct zoo_options *options,
            error_fail(error, "out of memory");
 }
 
-static struct zoo_place place_of(const struct zoo_options *own)
-{
-    const struct options *options = &own->shared;
-    return (struct zoo_place){options->database, options->redis, options->stock_redis,
-                              options->redlock, options->memcached};
-}
-
 static int play(const struct zoo_options *options, struct zoo_pair *pairs, size_t count)
 {
-    const struct zoo_place place = place_of(options);
     struct zoo_stage stage;
     struct error error, closing;
-    if (!zoo_stage_open(&stage, &place, &error))
+    if (!zoo_stage_open(&stage, &options->shared, &error))
         return process_fail(error.text);
     bool good = play_on(&stage, options, pairs, count, &error);
     bool closed = zoo_stage_close(&stage, &closing);
@@ -63,10 +55,9 @@ static int play(const struct zoo_options *options, struct zoo_pair *pairs, size_
 /* "none  Two read the same figure", and what would have to be said to play it. */
 static int list(const struct zoo *zoo, const struct zoo_options *options)
 {
-    const struct zoo_place place = place_of(options);
     for (size_t i = 0; i < zoo->count; i++) {
         const struct zoo_exhibit *one = &zoo->exhibits[i];
-        const char *lacks = zoo_stage_lacks(&place, one->nodes);
+        const char *lacks = zoo_stage_lacks(&options->shared, one->nodes);
         printf("%-16s %s%s%s%s\n", one->unsafe.strategy, one->title, lacks ? " (needs " : "",
                lacks ? lacks : "", lacks ? ")" : "");
     }
@@ -94,13 +85,12 @@ static bool choose(const struct zoo *zoo, const char *name, struct zoo_pair *pai
 static bool choose_all(const struct zoo *zoo, const struct zoo_options *options,
                        struct zoo_pair *pairs, size_t *count, struct error *error)
 {
-    const struct zoo_place place = place_of(options);
     const struct option_list *names = &options->shared.words;
     bool good = names->count > 0 || choose(zoo, "all", pairs, count, error);
     for (size_t i = 0; good && i < names->count; i++)
         good = choose(zoo, names->items[i], pairs, count, error);
     for (size_t i = 0; good && i < *count; i++) {
-        const char *lacks = zoo_stage_lacks(&place, pairs[i].exhibit->nodes);
+        const char *lacks = zoo_stage_lacks(&options->shared, pairs[i].exhibit->nodes);
         if (lacks)
             good = error_fail(error, "zoo: %s needs %s", pairs[i].exhibit->unsafe.strategy, lacks);
     }

@@ -15,7 +15,7 @@
 
 static struct error error;
 
-static struct zoo zoo;         /* of main */
+static struct zoo zoo;
 static struct zoo_stage stage; /* zeroed: not open */
 
 static const char *setting(const char *name)
@@ -24,22 +24,18 @@ static const char *setting(const char *name)
     return value ? value : "";
 }
 
-static struct zoo_place place(void)
+static const struct options *place(void)
 {
-    return (struct zoo_place){program_database(), setting("SECKILL_TEST_REDIS"), "",
-                              setting("SECKILL_TEST_REDLOCK"), setting("SECKILL_TEST_MEMCACHED")};
-}
-
-static const char *read_text(const char *path)
-{
-    static char text[1 << 20];
-    return t_read(path, text, sizeof text);
+    static struct options here;
+    here = program->options;
+    here.redlock = setting("SECKILL_TEST_REDLOCK");
+    here.memcached = setting("SECKILL_TEST_MEMCACHED");
+    return &here;
 }
 
 static bool can_be_played(const struct zoo_exhibit *exhibit)
 {
-    const struct zoo_place here = place();
-    const char *lacks = zoo_stage_lacks(&here, exhibit->nodes);
+    const char *lacks = zoo_stage_lacks(place(), exhibit->nodes);
     if (lacks)
         print_message("%s: not played, without %s\n", exhibit->unsafe.strategy, lacks);
     return !lacks;
@@ -47,8 +43,7 @@ static bool can_be_played(const struct zoo_exhibit *exhibit)
 
 static void open_stage(void)
 {
-    const struct zoo_place here = place();
-    t_done(zoo_stage_open(&stage, &here, &error), error);
+    t_done(zoo_stage_open(&stage, place(), &error), error);
 }
 
 /* Behind a test that has failed, too. */
@@ -132,7 +127,7 @@ static void is_in(const char *document, const struct zoo_pair *pair)
 
 TEST_WITH(each_exhibit_is_as_its_page_says, NULL, close_stage)
 {
-    const char *data = read_text(ZOO_JSON);
+    char *data = t_read_all(ZOO_JSON);
     struct zoo_pair *pair = calloc(1, sizeof *pair);
     assert_non_null(pair);
     open_stage();
@@ -147,6 +142,7 @@ TEST_WITH(each_exhibit_is_as_its_page_says, NULL, close_stage)
         is_in(data, pair);
     }
     free(pair);
+    free(data);
     assert_int_equal(close_stage(state), 0);
     assert_int_equal(keys("*seckill-zoo*"), 0);
 }
@@ -154,11 +150,9 @@ TEST_WITH(each_exhibit_is_as_its_page_says, NULL, close_stage)
 /* None of an exhibit that is gone. */
 TEST(the_page_has_no_other_exhibits)
 {
-    const char *data = read_text(ZOO_JSON);
-    size_t exhibits = 0;
-    for (const char *at = data; (at = strstr(at, "\n\"")) != NULL; at++)
-        exhibits++;
-    assert_int_equal(exhibits, zoo.count);
+    char *data = t_read_all(ZOO_JSON);
+    assert_int_equal(t_count(data, "\n\""), zoo.count);
+    free(data);
 }
 
 static bool keeps_all(const struct promise *promise)
@@ -311,13 +305,16 @@ TEST(an_interrupted_one_leaves_nothing)
     assert_int_equal(keys("*seckill-zoo*"), 0);
 }
 
-int main(void)
+static int open_all(void **state)
 {
-    if (!zoo_open(&zoo, &error)) {
-        fprintf(stderr, "%s\n", error.text);
-        return 1;
-    }
-    int failed = t_run_all(program_one, program_end);
-    zoo_close(&zoo);
-    return failed;
+    t_done(zoo_open(&zoo, &error), error);
+    return program_one(state);
 }
+
+static int close_all(void **state)
+{
+    zoo_close(&zoo);
+    return program_end(state);
+}
+
+TEST_GROUP(open_all, close_all)

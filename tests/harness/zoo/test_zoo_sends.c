@@ -13,7 +13,7 @@
 
 static struct error error;
 
-static struct zoo zoo; /* of main */
+static struct zoo zoo;
 
 /* Without types, the schema's place, and more than one blank. */
 static void flatten(const char *sql, char *out, size_t size)
@@ -221,13 +221,16 @@ TEST(commands_are_the_servers)
     redisFree(redis);
 }
 
-int main(void)
+static int open_all(void **state)
 {
-    if (!zoo_open(&zoo, &error)) {
-        fprintf(stderr, "%s\n", error.text);
-        return 1;
-    }
-    int failed = t_run_all(program_one, program_end);
-    zoo_close(&zoo);
-    return failed;
+    t_done(zoo_open(&zoo, &error), error);
+    return program_one(state);
 }
+
+static int close_all(void **state)
+{
+    zoo_close(&zoo);
+    return program_end(state);
+}
+
+TEST_GROUP(open_all, close_all)
