@@ -1,11 +1,10 @@
-/* The matrix's rules without a server: bounds, schedules, expectations, exit statuses, timelines.
- */
+/* The faults' rules without a server: bounds, schedules, expectations, timelines, what bit. */
 #include "lib/t.h"
 
-#include "harness/faults/cell_runs.h"
 #include "harness/fixtures/has.h"
 
 #include "loadtest/faults/confidence.h"
+#include "loadtest/faults/matrix.h"
 
 #include <math.h>
 #include <string.h>
@@ -125,63 +124,6 @@ TEST(each_column_has_a_control_that_calm_does_not_break)
         assert_int_equal(cell_expectation_of(&fault_calm, &own), CELL_HOLDS);
     }
     assert_null(fault_find_control("conditional"));
-}
-
-TEST(a_cell_says_what_its_runs_say)
-{
-    const struct {
-        struct cell cell;
-        enum cell_verdict verdict;
-    } cases[] = {
-        {cell_runs(CELL_HOLDS, 3, 0, 0), CELL_HELD},
-        {cell_runs(CELL_HOLDS, 3, 0, 2), CELL_HELD},
-        {cell_runs(CELL_HOLDS, 2, 1, 0), CELL_CONTRADICTED},
-        {cell_runs(CELL_HOLDS, 0, 0, 3), CELL_INVALID}, /* it met nobody: not fine */
-        {cell_runs(CELL_BREAKS, 0, 1, 0), CELL_SEEN},
-        {cell_runs(CELL_BREAKS, 9, 0, 0), CELL_INVALID}, /* a control that is never red */
-        {cell_runs(CELL_MAY_BREAK, 3, 0, 0), CELL_NOT_SEEN},
-        {cell_runs(CELL_MAY_BREAK, 2, 1, 0), CELL_SEEN},
-        {cell_runs(CELL_NOTHING, 0, 0, 0), CELL_OUTSIDE},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        assert_int_equal(cell_verdict(&cases[i].cell), cases[i].verdict);
-}
-
-static struct cell control(struct cell cell)
-{
-    cell.strategy = strategy("redis-token", false, false);
-    return cell;
-}
-
-TEST(the_exit_status_follows)
-{
-    const struct cell seen = control(cell_runs(CELL_BREAKS, 1, 1, 0)),
-                      held = cell_runs(CELL_HOLDS, 3, 0, 0), unmet = cell_runs(CELL_HOLDS, 0, 0, 3);
-    const struct {
-        struct cell cells[2];
-        int status;
-    } rows[] = {
-        {{seen, held}, 0},
-        {{seen, cell_runs(CELL_MAY_BREAK, 3, 0, 0)}, 0},
-        {{seen, cell_runs(CELL_HOLDS, 2, 1, 0)}, 1},
-        {{seen, unmet}, 2},
-        {{held, held}, 2}, /* nobody known to fail was seen to */
-        {{control(cell_runs(CELL_BREAKS, 3, 0, 0)), held}, 2},
-        {{unmet, cell_runs(CELL_HOLDS, 0, 1, 0)}, 1}, /* worse than what proves nothing */
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct cell cells[] = {rows[i].cells[0], rows[i].cells[1]};
-        const struct matrix matrix = {.cells = cells, .count = 2};
-        if (matrix_status(&matrix) != rows[i].status)
-            fail_msg("row %zu: status %d", i, matrix_status(&matrix));
-    }
-}
-
-TEST(names_are_known_or_guessed)
-{
-    assert_ptr_equal(fault_find("stall", &error), &fault_stall);
-    assert_null(fault_find("stal", &error));
-    assert_non_null(strstr(error.text, "stall"));
 }
 
 static struct trial_plan plan;
@@ -416,7 +358,7 @@ TEST(a_way_keeps_what_stands_around_the_address)
     const char *tls = "rediss://127.0.0.1:6379", *uri = "postgresql://nowhere/shop";
     assert_false(way_before_redis(&way, &tls, 0, &error));
     assert_false(way_before_postgres(&way, &uri, 0, &error));
-    assert_non_null(strstr(error.text, "keywords"));
+    t_says(error.text, "keywords");
 }
 
 TEST_EACH(NULL, forget)

@@ -1,15 +1,133 @@
-/* A matrix in pieces: what was written is read as it was, pieces are added up, and what cannot be
- * added is refused, and said which cell it is. */
+/* Matrices by hand: what a cell says, which exit status follows, what --fail-if and a JUnit file
+ * make of it; and in pieces: what was written is read as it was, pieces are added up, and what
+ * cannot be added is refused, and said which cell it is. */
 #include "lib/t.h"
 
-#include "harness/faults/cell_runs.h"
 #include "harness/fixtures/has.h"
+#include "loadtest/commands/faults/faults.h"
 #include "loadtest/report/matrix_report.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static struct error error;
+
+/* Of the column `stall`, with runs that ended so. */
+static struct cell cell_runs(enum cell_expectation expected, size_t clean, size_t red,
+                             size_t invalid)
+{
+    struct cell cell = {.fault = &fault_stall, .strategy = {.name = "a"}, .expected = expected};
+    struct trial_result result = {.seed = 1};
+    size_t all = clean + red + invalid;
+    for (size_t i = 0; i < all; i++) {
+        result.verdict = i < clean ? TRIAL_CLEAN : i < clean + red ? TRIAL_RED : TRIAL_INVALID;
+        cell_add(&cell, &result);
+    }
+    return cell;
+}
+
+static struct cell cell_of(const char *strategy, const struct fault *fault, struct cell cell,
+                           int64_t seed)
+{
+    cell.fault = fault;
+    snprintf(cell.strategy.name, sizeof cell.strategy.name, "%s", strategy);
+    cell.seeds[0] = (struct seeds){seed, seed + (int64_t)(cell.runs + cell.invalid) - 1};
+    cell.seeds_count = 1;
+    cell.shown.seed = seed;
+    return cell;
+}
+
+TEST(a_cell_says_what_its_runs_say)
+{
+    const struct {
+        struct cell cell;
+        enum cell_verdict verdict;
+    } cases[] = {
+        {cell_runs(CELL_HOLDS, 3, 0, 0), CELL_HELD},
+        {cell_runs(CELL_HOLDS, 3, 0, 2), CELL_HELD},
+        {cell_runs(CELL_HOLDS, 2, 1, 0), CELL_CONTRADICTED},
+        {cell_runs(CELL_HOLDS, 0, 0, 3), CELL_INVALID}, /* it met nobody: not fine */
+        {cell_runs(CELL_BREAKS, 0, 1, 0), CELL_SEEN},
+        {cell_runs(CELL_BREAKS, 9, 0, 0), CELL_INVALID}, /* a control that is never red */
+        {cell_runs(CELL_MAY_BREAK, 3, 0, 0), CELL_NOT_SEEN},
+        {cell_runs(CELL_MAY_BREAK, 2, 1, 0), CELL_SEEN},
+        {cell_runs(CELL_NOTHING, 0, 0, 0), CELL_OUTSIDE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(cell_verdict(&cases[i].cell), cases[i].verdict);
+}
+
+static struct cell control(size_t clean, size_t red)
+{
+    return cell_of("redis-token", &fault_stall, cell_runs(CELL_BREAKS, clean, red, 0), 1);
+}
+
+TEST(the_exit_status_follows)
+{
+    const struct cell seen = control(1, 1), held = cell_runs(CELL_HOLDS, 3, 0, 0),
+                      unmet = cell_runs(CELL_HOLDS, 0, 0, 3);
+    const struct {
+        struct cell cells[2];
+        int status;
+    } rows[] = {
+        {{seen, held}, 0},
+        {{seen, cell_runs(CELL_MAY_BREAK, 3, 0, 0)}, 0},
+        {{seen, cell_runs(CELL_HOLDS, 2, 1, 0)}, 1},
+        {{seen, unmet}, 2},
+        {{held, held}, 2}, /* nobody known to fail was seen to */
+        {{control(3, 0), held}, 2},
+        {{unmet, cell_runs(CELL_HOLDS, 0, 1, 0)}, 1}, /* worse than what proves nothing */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct cell cells[] = {rows[i].cells[0], rows[i].cells[1]};
+        const struct matrix matrix = {.cells = cells, .count = 2};
+        if (matrix_status(&matrix) != rows[i].status)
+            fail_msg("row %zu: status %d", i, matrix_status(&matrix));
+    }
+}
+
+/* Each cell is a case, and so is the column, whose cells prove nothing without its control. */
+TEST(cells_and_columns_are_cases)
+{
+    static const enum junit_outcome outcomes[] = {JUNIT_PASSED, JUNIT_FAILED, JUNIT_ERROR,
+                                                  JUNIT_SKIPPED, JUNIT_ERROR};
+    struct cell cells[] = {cell_runs(CELL_HOLDS, 3, 0, 0), cell_runs(CELL_HOLDS, 2, 1, 0),
+                           cell_runs(CELL_HOLDS, 0, 0, 3), cell_runs(CELL_NOTHING, 0, 0, 0)};
+    const struct matrix matrix = {.cells = cells, .count = 4};
+    struct faults_gate gate = {.count = 0};
+    assert_true(junit_open(&gate.junit, "/dev/null", &error));
+    faults_gate_add_cases(&gate, &matrix);
+    assert_int_equal(gate.junit.count, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(gate.junit.cases[i].outcome, outcomes[i]);
+    assert_string_equal(gate.junit.cases[1].type, "CONTRADICTED");
+    assert_string_equal(gate.junit.cases[4].group, "controls");
+    assert_string_equal(gate.junit.cases[4].type, "proves nothing");
+    assert_true(faults_gate_close(&gate, NULL, &error));
+}
+
+/* A run that does not count has nothing that could be judged. */
+TEST(runs_that_count_are_judged)
+{
+    struct faults_gate gate = {.count = 0};
+    struct cell cell = cell_runs(CELL_HOLDS, 1, 0, 0);
+    struct trial_result result = {
+        .verdict = TRIAL_INVALID, .seed = 7, .measured = {.values = {[THRESHOLD_ORDERS] = 3}}};
+    assert_true(thresholds_parse("fail-if", "orders>2", &gate.fail_if, &error));
+    FILE *to = tmpfile();
+    assert_non_null(to);
+    assert_true(faults_gate_add(&gate, &cell, &result, &error));
+    assert_int_equal(faults_gate_print(&gate, to, 2), 2);
+    result.verdict = TRIAL_CLEAN;
+    assert_true(faults_gate_add(&gate, &cell, &result, &error));
+    assert_int_equal(faults_gate_print(&gate, to, 0), 1);
+    fclose(to);
+    assert_int_equal(gate.count, 1);
+    assert_non_null(strstr(gate.runs[0].name, ", seed 7"));
+    assert_true(faults_gate_close(&gate, NULL, &error));
+}
+
+/* In pieces ----------------------------------------------------------------------------------- */
 
 /* Folders of a test, each with a faults.json. */
 struct folders {
@@ -44,17 +162,6 @@ static void write_cells(struct cell *cells, size_t count, const char *server)
     assert_true(matrix_write(new_folder(), &matrix, matrix_made_on(&machine), &error));
 }
 
-static struct cell cell_of(const char *strategy, const struct fault *fault, struct cell cell,
-                           int64_t seed)
-{
-    cell.fault = fault;
-    snprintf(cell.strategy.name, sizeof cell.strategy.name, "%s", strategy);
-    cell.seeds[0] = (struct seeds){seed, seed + (int64_t)(cell.runs + cell.invalid) - 1};
-    cell.seeds_count = 1;
-    cell.shown.seed = seed;
-    return cell;
-}
-
 static bool join(struct matrix *out)
 {
     struct option_list list = {.count = folders.count};
@@ -71,8 +178,7 @@ static void expect_refusal(const char *text)
     struct matrix matrix;
     assert_false(join(&matrix));
     free(matrix.cells);
-    if (!strstr(error.text, text))
-        fail_msg("'%s' does not say '%s'", error.text, text);
+    t_says(error.text, text);
 }
 
 TEST(what_was_written_is_read)
