@@ -2,8 +2,10 @@
 #include "bench/bed.h"
 
 #include "loadtest/engine/client.h"
+#include "loadtest/judge/connect.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,9 +33,25 @@ void bench_leave_out(struct bench_series *series, const char *why)
     snprintf(series->why, sizeof series->why, "%s", why);
 }
 
+bool bench_ask(const struct bench *bench, const char *sql, char *out, size_t size,
+               struct error *error)
+{
+    char *text = connect_qualify(sql, witness_schema(bench->harness.witness));
+    if (!text)
+        return error_fail(error, "out of memory");
+    PGresult *result = PQexec(bench->database, text);
+    free(text);
+    ExecStatusType status = PQresultStatus(result);
+    bool good = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
+    if (size > 0)
+        snprintf(out, size, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
+    PQclear(result);
+    return good || connect_failed(bench->database, "PostgreSQL", error);
+}
+
 bool bench_order(const struct bench *bench, const char *sql, struct error *error)
 {
-    return database_ask(bench->database, sql, NULL, 0, error);
+    return bench_ask(bench, sql, NULL, 0, error);
 }
 
 static void ceiling_binary(const struct bench *bench, char *out, size_t size)

@@ -6,29 +6,30 @@
 #define SECKILL_BENCH_BED_H
 
 #include "bench/judge.h"
-#include "bench/tools/database.h"
 #include "bench/tools/nginx.h"
 #include "loadtest/commands/harness.h"
 #include "loadtest/faults/way.h"
 
+#include <libpq-fe.h>
+
 struct bench {
     const struct bench_options *options; /* borrowed; harness.options is their base */
     struct harness harness;
-    struct database *database; /* owned */
-    char pgbench[300];         /* "": not installed */
-    struct instance ceiling;   /* seckill-bench-server; no process: not built */
-    struct nginx nginx;        /* no process: not installed */
-    int instances;             /* that run now */
-    int flush_ms;              /* that flushes are held back by the role's settings */
-    struct way link;           /* from the standby to PostgreSQL; no relay: there is no standby */
-    bool alone;                /* by the role's settings commits do not wait for it */
-    int64_t crowd_product;     /* has the ten million rows; 0: there are none */
-    int64_t next_product;      /* every measurement has products that were never sold */
-    bool log_files;            /* were made before the first measurement */
-    bool orders_grew;          /* the table was not emptied before each */
-    double load_average;       /* of the machine's last minute, before the first measurement */
-    int64_t begun_ms;          /* monotonic */
-    int64_t waited_ms;         /* for a host that took the cores away */
+    PGconn *database;        /* owned: for what is done there beside the sales */
+    char pgbench[300];       /* "": not installed */
+    struct instance ceiling; /* seckill-bench-server; no process: not built */
+    struct nginx nginx;      /* no process: not installed */
+    int instances;           /* that run now */
+    int flush_ms;            /* that flushes are held back by the role's settings */
+    struct way link;         /* from the standby to PostgreSQL; no relay: there is no standby */
+    bool alone;              /* by the role's settings commits do not wait for it */
+    int64_t crowd_product;   /* has the ten million rows; 0: there are none */
+    int64_t next_product;    /* every measurement has products that were never sold */
+    bool log_files;          /* were made before the first measurement */
+    bool orders_grew;        /* the table was not emptied before each */
+    double load_average;     /* of the machine's last minute, before the first measurement */
+    int64_t begun_ms;        /* monotonic */
+    int64_t waited_ms;       /* for a host that took the cores away */
     int round;
     struct bench_series series[BENCH_MEASURES];
 };
@@ -38,7 +39,12 @@ struct bench_series *bench_series_of(struct bench *bench, const struct bench_mea
 void bench_leave_out(struct bench_series *series, const char *why);
 void bench_say(const struct bench *bench, const char *text);
 
-/* Any statement; what it answers is of no interest. */
+/* Any statement, in which "{schema}" is the tables': one that empties tables, switches log files or
+ * asks for a checkpoint, none of which is in what is installed. `out`, where it has a size, gets
+ * the first field of its first row, or "". */
+bool bench_ask(const struct bench *bench, const char *sql, char *out, size_t size,
+               struct error *error);
+/* What it answers is of no interest. */
 bool bench_order(const struct bench *bench, const char *sql, struct error *error);
 
 /* What a commit waits for, as the measurement wants it, or with NULL as it was: by settings of the

@@ -14,6 +14,7 @@
 #include "bench/tools/pgbench.h"
 #include "bench/tools/steal.h"
 #include "loadtest/engine/client.h"
+#include "loadtest/judge/connect.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -335,8 +336,7 @@ int bench_command(const struct bench_options *options)
     bool begun =
         bench_rows_exist(options, &error) &&
         harness_init(&bench->harness, &options->base, &error) &&
-        (bench->database = database_create(options->base.database,
-                                           witness_schema(bench->harness.witness), &error)) != NULL;
+        (bench->database = connect_open(options->base.database, "seckill-bench", &error)) != NULL;
     bool made = begun && make(bench, &report, &error);
     if (made)
         clean(bench);
@@ -352,7 +352,7 @@ int bench_command(const struct bench_options *options)
     stop_points_of_reference(bench);
     way_close(&bench->link);
     harness_fini(&bench->harness);
-    database_destroy(bench->database);
+    PQfinish(bench->database);
     free(bench);
     return status;
 }

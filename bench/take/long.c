@@ -86,12 +86,12 @@ static bool look_at_database(struct bench *bench, char *checkpoint, size_t size,
                              struct error *error)
 {
     char text[40];
-    bool good = database_ask(bench->database, "SELECT checkpoint_lsn FROM pg_control_checkpoint()",
-                             checkpoint, size, error) &&
-                database_ask(bench->database,
-                             "SELECT sum(autovacuum_count) FROM pg_stat_user_tables"
-                             " WHERE relname IN ('orders', 'product')",
-                             text, sizeof text, error);
+    bool good = bench_ask(bench, "SELECT checkpoint_lsn FROM pg_control_checkpoint()", checkpoint,
+                          size, error) &&
+                bench_ask(bench,
+                          "SELECT sum(autovacuum_count) FROM pg_stat_user_tables"
+                          " WHERE relname IN ('orders', 'product')",
+                          text, sizeof text, error);
     *vacuums = good ? strtol(text, NULL, 10) : 0;
     return good;
 }

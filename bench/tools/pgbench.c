@@ -139,9 +139,7 @@ bool pgbench_run(const struct pgbench_load *load, struct witness *witness, doubl
     struct process_capture capture = {.environment = (const char *const *)environment.texts,
                                       .output = output,
                                       .size = sizeof output,
-                                      .limit_ms = (int)(load->duration_s * 1000 + 30000),
-                                      .tick = load->tick,
-                                      .context = load->context};
+                                      .limit_ms = (int)(load->duration_s * 1000 + 30000)};
     double transactions = 0, per_s = 0;
     struct books rows;
     bool ran = process_capture(argv, &capture, error);

@@ -19,8 +19,6 @@ struct pgbench_load {
     int64_t first_product, products; /* each transaction picks one */
     int clients;
     int64_t duration_s;
-    void (*tick)(void *context);
-    void *context;
 };
 
 /* Orders a second. The products must be on sale, with stock that cannot run out and no orders. */

@@ -4,14 +4,13 @@
 
 #include "harness/fixtures/program.h"
 
-#include "bench/tools/database.h"
 #include "bench/tools/nginx.h"
 
 #include <string.h>
 
 /* Where no search_path looks. */
 static const char schema[] = "Be\"nch";
-static const char identifier[] = "\"Be\"\"nch\"";
+#define IDENTIFIER "\"Be\"\"nch\""
 
 static double number(const json_t *object, const char *name)
 {
@@ -161,15 +160,6 @@ TEST(a_row_against_pgbench)
     program_says("bench.csv");
 }
 
-static void ask(const char *sql, char *out, size_t size)
-{
-    struct error error = {.text = ""};
-    struct database *database = database_create(program_database(), identifier, &error);
-    if (!database || !database_ask(database, sql, out, size, &error))
-        fail_msg("%s", error.text);
-    database_destroy(database);
-}
-
 /* Runs a short bench; whether its figures stand on the rows of those before them. */
 static bool orders_grow(void)
 {
@@ -185,19 +175,16 @@ static bool orders_grow(void)
 TEST(orders_of_others_are_left_alone)
 {
     static const char file_sql[] = "SELECT pg_relation_filenode(to_regclass('orders'))";
-    char text[16], file[16], file_after[16];
-    ask("DROP SCHEMA IF EXISTS {schema} CASCADE", text, sizeof text);
-    ask(file_sql, file, sizeof file);
+    program_ask("DROP SCHEMA IF EXISTS " IDENTIFIER " CASCADE");
+    int64_t file = program_ask(file_sql);
     assert_false(orders_grow());
-    ask(file_sql, file_after, sizeof file_after);
-    assert_string_equal(file, file_after);
-    ask("INSERT INTO {schema}.orders (id, product_id, epoch, user_id, quantity, strategy, status, "
-        "created_at)"
-        " VALUES (gen_random_uuid(), 1, 1, 1, 1, 'batch', 1, now())",
-        text, sizeof text);
+    assert_int_equal(program_ask(file_sql), file);
+    program_ask("INSERT INTO " IDENTIFIER
+                ".orders (id, product_id, epoch, user_id, quantity, strategy, status, created_at)"
+                " VALUES (gen_random_uuid(), 1, 1, 1, 1, 'batch', 1, now())");
     assert_true(orders_grow());
-    ask("DELETE FROM {schema}.orders WHERE product_id = 1 RETURNING user_id", text, sizeof text);
-    assert_string_equal(text, "1");
+    assert_int_equal(
+        program_ask("DELETE FROM " IDENTIFIER ".orders WHERE product_id = 1 RETURNING user_id"), 1);
 }
 
 TEST(the_ceiling_against_nginx)
