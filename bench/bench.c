@@ -1,5 +1,6 @@
 /*
- * The bench: the measurements that the rows asked for need, round by round, and what follows.
+ * seckill-bench: how close the server comes to what the machine can do. The measurements that the
+ * rows asked for need, round by round, and what follows.
  *
  * First pgbench's best client count, in a short trial. Then every round makes each measurement
  * once, every other round in the opposite order, so that what changes on the machine meanwhile
@@ -7,8 +8,6 @@
  * away, then get more rounds. Exit status 0 when every row reaches its bound (what is not installed
  * is left out), 1 when one misses it, 2 when one could not be measured.
  */
-#include "bench/bench.h"
-
 #include "bench/report.h"
 #include "bench/take/take.h"
 #include "bench/tools/pgbench.h"
@@ -16,6 +15,7 @@
 #include "loadtest/engine/client.h"
 #include "loadtest/judge/connect.h"
 
+#include <curl/curl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,7 +322,8 @@ static void stop_points_of_reference(struct bench *bench)
     (void)instance_stop_all(&bench->ceiling, 1, &ignored);
 }
 
-int bench_command(const struct bench_options *options)
+/* All of it: measures, prints, writes the files. The exit status. */
+static int run(const struct bench_options *options)
 {
     struct bench *bench = calloc(1, sizeof *bench);
     struct error error = {.text = ""}, ignored;
@@ -355,4 +356,27 @@ int bench_command(const struct bench_options *options)
     PQfinish(bench->database);
     free(bench);
     return status;
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench_options options;
+    enum options_action action;
+    struct error error;
+    if (!bench_options_parse(&options, &action, argc, argv, getenv, &error))
+        return process_fail(error.text);
+    if (action == OPTIONS_HELP) {
+        bench_options_print_help(stdout);
+        return 0;
+    }
+    if (action == OPTIONS_VERSION) {
+        puts("seckill-bench " SECKILL_VERSION);
+        return 0;
+    }
+    process_catch_signals();
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    int status = run(&options);
+    process_end_all();
+    curl_global_cleanup();
+    return process_interrupted() && status == 0 ? 2 : status;
 }
