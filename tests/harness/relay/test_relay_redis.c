@@ -6,26 +6,24 @@
 
 #include "base/clock.h"
 #include "lib/stack.h"
+#include "loadtest/judge/redis_link.h"
 #include "loadtest/relay/relay.h"
 
-#include <hiredis/hiredis.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define KEY  "seckill-relay-test"
 #define INCR "return redis.call('INCR', KEYS[1])"
 
+static struct error error;
+
 static struct {
-    char folder[32], path[64];
     struct relay *relay;
     redisContext *client, *witness;
-} here = {.folder = "/tmp/seckill-relay.XXXXXX"};
+} here;
 
 static void set(const struct relay_toxic *toxic)
 {
-    struct error error;
-
     t_done(relay_set(here.relay, toxic, &error), error);
 }
 
@@ -34,14 +32,10 @@ static int64_t bitten(enum relay_type type)
     return relay_count(here.relay).bitten[type];
 }
 
-static redisContext *connect_at(const char *path)
+static void connect_again(void)
 {
-    redisContext *context = redisConnectUnix(path);
-
-    assert_non_null(context);
-    if (context->err)
-        fail_msg("%s", context->errstr);
-    return context;
+    here.client = redis_link_open(t_text("redis://%s", relay_address(here.relay)), &error);
+    t_done(here.client, error);
 }
 
 /* The reply's type, 0 when there was none. */
@@ -78,7 +72,7 @@ static void expect_lost(void)
 {
     assert_true(here.client->err != 0);
     redisFree(here.client);
-    here.client = connect_at(here.path);
+    connect_again();
 }
 
 TEST(without_a_toxic_nothing_is_changed)
@@ -144,7 +138,7 @@ TEST(replies_of_every_form_are_followed)
     }
     assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 0);
     redisFree(here.client); /* this hiredis reads no RESP3; the relay has to */
-    here.client = connect_at(here.path);
+    connect_again();
     assert_int_equal(ask(here.client, &length, "STRLEN " KEY), 0);
     assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 1);
     expect_lost();
@@ -162,7 +156,7 @@ TEST(a_held_command_arrives_when_it_is_let_go)
     assert_true(relay_wait(here.relay, RELAY_HOLD_REQUEST, 1, t_patience_us()));
     T_UNTIL(relay_count(here.relay).bytes[RELAY_DOWNSTREAM] >= (int64_t)strlen("+PONG\r\n"));
     redisFree(here.client); /* with an answer unread, which resets its socket */
-    here.client = connect_at(here.path);
+    connect_again();
     assert_int_equal(ask(here.client, NULL, "INCRBY " KEY " 10"), REDIS_REPLY_INTEGER);
     assert_int_equal(counted(), 10);
     relay_clear(here.relay, RELAY_HOLD_REQUEST);
@@ -195,15 +189,15 @@ TEST(a_subscription_passes_unread)
 
 static int set_up(void **state)
 {
-    struct error error;
-    const char *real = stack_redis() + strlen("unix://");
+    const char *real = stack_redis();
 
     (void)state;
-    here.witness = connect_at(real);
+    here.witness = redis_link_open(real, &error);
+    t_done(here.witness, error);
     ask(here.witness, NULL, "DEL " KEY);
-    here.relay = relay_start(RELAY_REDIS, here.path, real, &error);
+    here.relay = relay_start(RELAY_REDIS, "127.0.0.1:0", real + strlen("unix://"), &error);
     t_done(here.relay, error);
-    here.client = connect_at(here.path);
+    connect_again();
     return 0;
 }
 
@@ -217,19 +211,4 @@ static int tear_down(void **state)
     return 0;
 }
 
-static int open_all(void **state)
-{
-    (void)state;
-    assert_non_null(mkdtemp(here.folder));
-    snprintf(here.path, sizeof here.path, "%s/redis", here.folder);
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    (void)state;
-    return rmdir(here.folder); /* no socket was left */
-}
-
-TEST_GROUP(open_all, close_all)
 TEST_EACH(set_up, tear_down)
