@@ -75,17 +75,6 @@ static void expect_lost(void)
     connect_again();
 }
 
-TEST(without_a_toxic_nothing_is_changed)
-{
-    buy_in_steps();
-    assert_string_equal(run("COMMIT"), "COMMIT");
-    assert_int_equal(rows(), 1);
-    struct relay_counts counts = relay_count(here.relay);
-    assert_int_equal(counts.open, 1);
-    for (int type = 0; type < RELAY_TYPES; type++)
-        assert_int_equal(counts.bitten[type], 0);
-}
-
 /* Committed, and its client does not know it. */
 TEST(the_reply_of_the_third_commit_is_swallowed)
 {

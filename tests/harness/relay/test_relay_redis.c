@@ -75,14 +75,6 @@ static void expect_lost(void)
     connect_again();
 }
 
-TEST(without_a_toxic_nothing_is_changed)
-{
-    assert_int_equal(eval(), REDIS_REPLY_INTEGER);
-    assert_int_equal(counted(), 1);
-    for (int type = 0; type < RELAY_TYPES; type++)
-        assert_int_equal(bitten((enum relay_type)type), 0);
-}
-
 /* It has run; one that Redis does not know has not, and does not count. */
 TEST(the_reply_of_the_second_script_is_swallowed)
 {
