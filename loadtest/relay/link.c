@@ -85,17 +85,13 @@ static void meet_request(struct link *link, struct toxics *toxics, const struct 
 {
     struct flow *flow = &link->flows[RELAY_UPSTREAM];
     bool open = !link->cutting && !link->holding;
-    bool loses = toxics_wants(toxics, RELAY_LOSE_REQUEST, &link->wire);
-    bool holds = toxics_wants(toxics, RELAY_HOLD_REQUEST, &link->wire);
     bool marked = toxics_wants(toxics, RELAY_SWALLOW_REPLY, &link->wire);
+    bool loses = open && toxics_meet(toxics, RELAY_LOSE_REQUEST, &link->wire);
+    bool holds = open && !loses && toxics_meet(toxics, RELAY_HOLD_REQUEST, &link->wire);
     int64_t patience_us = toxics->of[RELAY_HOLD_REQUEST][0].amount;
 
-    if (open && toxics_meet(toxics, RELAY_LOSE_REQUEST, loses)) {
+    if (loses)
         cut_at(link, flow, 0);
-        holds = false;
-    } else {
-        holds = open && toxics_meet(toxics, RELAY_HOLD_REQUEST, holds);
-    }
     if (holds) {
         flow->barrier = flow->whole;
         link->holding = link->awaited = true;
@@ -112,10 +108,8 @@ static void meet_reply(struct link *link, struct toxics *toxics, const struct wi
 
     toxics->counts.answered += seen->held;
     link->awaited = link->awaited && !seen->held;
-    if (!link->cutting &&
-        toxics_meet(toxics, RELAY_SWALLOW_REPLY, toxics_wants_reply(toxics, seen))) {
+    if (!link->cutting && toxics_meet_reply(toxics, seen))
         cut_at(link, flow, now_us + silence_us);
-    }
 }
 
 /* Reads what has come as the protocol has it. */

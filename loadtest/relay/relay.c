@@ -149,12 +149,6 @@ static int address_connect(const struct address *address)
     return -1;
 }
 
-/* The next client; -1: nobody is there any more. */
-static int address_accept(int listener)
-{
-    return hurry(accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
-}
-
 struct relay {
     enum relay_protocol protocol;
     struct address own;
@@ -243,8 +237,10 @@ static void take_link(struct relay *relay, int client)
 
 static void take_links(struct relay *relay)
 {
-    for (int client; (client = address_accept(relay->listener)) >= 0;)
-        take_link(relay, client);
+    int client;
+
+    while ((client = accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+        take_link(relay, hurry(client));
 }
 
 static void serve_all(struct relay *relay)

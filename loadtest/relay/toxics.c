@@ -73,11 +73,19 @@ int64_t toxics_delay(struct toxics *toxics, enum relay_stream stream)
     return latency->amount;
 }
 
-bool toxics_meet(struct toxics *toxics, enum relay_type type, bool is)
+bool toxics_wants(const struct toxics *toxics, enum relay_type type, const struct wire *wire)
+{
+    const struct toxic *toxic = toxics_on(toxics, type, RELAY_UPSTREAM);
+
+    return toxic && wire_is(wire, toxic->what);
+}
+
+/* One that it wants, which is met when it is the nth. */
+static bool meet(struct toxics *toxics, enum relay_type type)
 {
     struct toxic *toxic = &toxics->of[type][0];
 
-    if (!toxic->on || !is || --toxic->left > 0)
+    if (--toxic->left > 0)
         return false;
     if (toxic->then_refuse)
         toxics->of[RELAY_REFUSE][0].on = toxics->of[RELAY_REFUSE][1].on = true;
@@ -86,20 +94,17 @@ bool toxics_meet(struct toxics *toxics, enum relay_type type, bool is)
     return true;
 }
 
-bool toxics_wants(const struct toxics *toxics, enum relay_type type, const struct wire *wire)
+bool toxics_meet(struct toxics *toxics, enum relay_type type, const struct wire *wire)
 {
-    const struct toxic *toxic = toxics_on(toxics, type, RELAY_UPSTREAM);
-
-    return toxic && wire_is(wire, toxic->what);
+    return toxics_wants(toxics, type, wire) && meet(toxics, type);
 }
 
-bool toxics_wants_reply(const struct toxics *toxics, const struct wire_seen *seen)
+bool toxics_meet_reply(struct toxics *toxics, const struct wire_seen *seen)
 {
     const struct toxic *toxic = toxics_on(toxics, RELAY_SWALLOW_REPLY, RELAY_DOWNSTREAM);
+    bool done = seen->marked && !seen->failed;
 
-    if (!toxic)
-        return false;
-    if (strcmp(toxic->what, "COMMIT") == 0)
-        return seen->committed;
-    return seen->marked && !seen->failed;
+    if (toxic && strcmp(toxic->what, "COMMIT") == 0)
+        done = seen->committed;
+    return toxic && done && meet(toxics, RELAY_SWALLOW_REPLY);
 }

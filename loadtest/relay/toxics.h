@@ -44,12 +44,11 @@ static inline void toxics_bite(struct toxics *toxics, enum relay_type type)
 /* us by which bytes that come now are to be passed on later. */
 int64_t toxics_delay(struct toxics *toxics, enum relay_stream stream);
 
-/* Whether one that waits for requests or replies is waiting for this one; it does so once. `is` is
- * what it is for. */
-bool toxics_meet(struct toxics *toxics, enum relay_type type, bool is);
-/* Whether the request that has just ended is what this type waits for. */
+/* Whether the request that has just ended is what this type waits for; and whether it is the one
+ * that was to be met, which is so once. */
 bool toxics_wants(const struct toxics *toxics, enum relay_type type, const struct wire *wire);
-/* Whether the reply that has just ended is what RELAY_SWALLOW_REPLY waits for. */
-bool toxics_wants_reply(const struct toxics *toxics, const struct wire_seen *seen);
+bool toxics_meet(struct toxics *toxics, enum relay_type type, const struct wire *wire);
+/* The same of the reply that has just ended, for which RELAY_SWALLOW_REPLY waits. */
+bool toxics_meet_reply(struct toxics *toxics, const struct wire_seen *seen);
 
 #endif
