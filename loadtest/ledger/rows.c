@@ -23,7 +23,6 @@ void rows_fini(struct rows *rows)
     free(rows->products);
     free(rows->strays);
     free(rows->orders);
-    free(rows->restocks);
     free(rows->mirrors);
     *rows = (struct rows){0};
 }

@@ -1,6 +1,6 @@
 /*
- * What books hold of a ledger's products: our database's, from one snapshot (products, orders and
- * restocks of the present sale, and what stands about that should not), or a shop's own, as its
+ * What books hold of a ledger's products: our database's, from one snapshot (products and
+ * orders of the present sale, and what stands about that should not), or a shop's own, as its
  * target says how to get at them (the units left, and orders).
  *
  * Rows that only say that something was not done (tombstones) are left out.
@@ -22,6 +22,7 @@
 struct row_product {
     int64_t id, epoch;      /* the id first: rows_find */
     int64_t initial, stock; /* its buckets are in it */
+    int64_t restocked;      /* in all */
     int64_t limit;          /* 0: none */
     int cell;               /* whose database has it; 0: there are no cells */
 };
@@ -35,10 +36,6 @@ struct row_order {
     int cell;                /* whose database has it; 0: there are no cells */
     bool lost;               /* failed, because the stock's Redis has lost it */
     enum ledger_state told;  /* the feed's last word, where it is another; else LEDGER_STATE_NONE */
-};
-
-struct row_restock {
-    int64_t product, quantity;
 };
 
 /* redis-stock's copy of a product, where it was looked at. */
@@ -57,8 +54,6 @@ struct rows {
     size_t strays_count;
     struct row_order *orders; /* owned */
     size_t orders_count;
-    struct row_restock *restocks; /* owned */
-    size_t restocks_count;
     /* Residue, of these databases: */
     int64_t idle_transactions;  /* sessions in a transaction that has done nothing for 5 s */
     int64_t prepared;           /* prepared transactions */

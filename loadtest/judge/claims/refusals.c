@@ -24,7 +24,7 @@ struct step {
 /* What refusals of one kind are about: a product's stock, or a user's part of it. */
 struct shelf {
     const struct view *view;
-    int64_t product;
+    const struct view_product *product;
     const char *refusal; /* the code of the refusals that are looked at */
     int64_t units;       /* free before the first operation */
     int64_t limit;       /* a user's; 0: none */
@@ -32,9 +32,9 @@ struct shelf {
     size_t orders_count;
     const struct ledger_op *const *ops; /* restocks among them are the shelf's */
     size_t ops_count;
-    struct step *steps; /* owned, with room for every shelf's */
+    struct step *steps; /* the view's, as the tree; with room for every shelf's */
     size_t count;
-    int64_t *tree; /* owned; the second half are the levels after each step */
+    int64_t *tree; /* the second half are the levels after each step */
 };
 
 static int by_time(const void *a, const void *b)
@@ -149,7 +149,7 @@ static void tell_undersold(const struct shelf *shelf)
 {
     int64_t left = shelf->tree[2 * shelf->count - 1];
     struct finding *finding =
-        findings_add(shelf->view->findings, FINDING_UNDERSOLD, shelf->product, left,
+        findings_add(shelf->view->findings, FINDING_UNDERSOLD, shelf->product->sale->id, left,
                      "%" PRId64 " units are unsold, and were free ever after it was said", left);
     for (size_t i = 0; i < shelf->ops_count; i++) {
         const struct ledger_op *op = shelf->ops[i];
@@ -209,10 +209,10 @@ static int by_user(const void *a, const void *b)
 }
 
 /* Both lists stand in the order of users, and are walked side by side. */
-static void check_users(struct shelf *shelf, const struct ledger_op **buys, size_t buys_count,
-                        struct view_order *const *orders, size_t orders_count)
+static void check_users(struct shelf *shelf, const struct ledger_op **buys, size_t buys_count)
 {
-    size_t order = 0;
+    struct view_order *const *orders = shelf->product->orders;
+    size_t order = 0, orders_count = shelf->product->orders_count;
     for (size_t i = 0; i < buys_count;) {
         const char *user = buys[i]->user;
         while (order < orders_count && view_compare_texts(orders[order]->row->user, user) < 0)
@@ -229,29 +229,31 @@ static void check_users(struct shelf *shelf, const struct ledger_op **buys, size
     }
 }
 
-static void check_limits(struct shelf *shelf, const struct ledger_product *product)
+static void check_limits(struct shelf *shelf)
 {
-    size_t count = 0, ops_count, orders_count;
+    const struct view_product *product = shelf->product;
     const struct ledger_op **buys = shelf->view->list;
-    const struct ledger_op *const *ops = view_of_product(shelf->view, product->id, &ops_count);
-    struct view_order *const *orders = view_orders_of(shelf->view, product->id, &orders_count);
-    for (size_t i = 0; i < ops_count; i++) {
-        if (ops[i]->kind == LEDGER_BUY)
-            buys[count++] = ops[i];
+    size_t count = 0;
+    for (size_t i = 0; i < product->ops_count; i++) {
+        if (product->ops[i]->kind == LEDGER_BUY)
+            buys[count++] = product->ops[i];
     }
     qsort(buys, count, sizeof(void *), by_user);
     shelf->refusal = "limit_reached";
-    shelf->limit = product->limit;
-    shelf->units = product->limit ? product->limit : INT64_MAX / 2;
-    check_users(shelf, buys, count, orders, orders_count);
+    shelf->limit = product->sale->limit;
+    shelf->units = shelf->limit ? shelf->limit : INT64_MAX / 2;
+    check_users(shelf, buys, count);
 }
 
-static size_t check_stock_of(struct shelf *shelf, const struct ledger_product *product)
+static size_t check_stock_of(struct shelf *shelf)
 {
+    const struct view_product *product = shelf->product;
     shelf->refusal = "sold_out";
-    shelf->units = product->stock;
-    shelf->ops = view_of_product(shelf->view, product->id, &shelf->ops_count);
-    shelf->orders = view_orders_of(shelf->view, product->id, &shelf->orders_count);
+    shelf->units = product->sale->stock;
+    shelf->ops = product->ops;
+    shelf->ops_count = product->ops_count;
+    shelf->orders = product->orders;
+    shelf->orders_count = product->orders_count;
     return check_product(shelf);
 }
 
@@ -259,21 +261,13 @@ void check_refusals(struct view *view)
 {
     size_t room = 2 * (view->rows->orders_count + view->ledger->ops_count) + 1;
     struct shelf shelf = {.view = view,
-                          .steps = calloc(room, sizeof *shelf.steps),
-                          .tree = calloc(2 * room, sizeof *shelf.tree)};
-    if (shelf.steps && shelf.tree) {
-        for (size_t i = 0; i < view->ledger->products_count; i++) {
-            const struct ledger_product *product = &view->ledger->products[i];
-            shelf.product = product->id;
-            view->sold_out += check_stock_of(&shelf, product);
-            const struct row_product *row = rows_find_product(view->rows, product->id);
-            /* Where there is no limit, every unit is anybody's. */
-            if (!view->people && (product->limit || !row->limit))
-                check_limits(&shelf, product);
-        }
-    } else {
-        view->findings->no_memory = true;
+                          .steps = view_take(view, room, sizeof *shelf.steps),
+                          .tree = view_take(view, 2 * room, sizeof *shelf.tree)};
+    for (size_t i = 0; shelf.steps && shelf.tree && i < view->ledger->products_count; i++) {
+        const struct view_product *product = shelf.product = &view->products[i];
+        view->sold_out += check_stock_of(&shelf);
+        /* Where there is no limit, every unit is anybody's. */
+        if (!view->people && (product->sale->limit || !product->row->limit))
+            check_limits(&shelf);
     }
-    free(shelf.steps);
-    free(shelf.tree);
 }

@@ -10,15 +10,30 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-struct books_of {
-    int64_t restocked, sold, held;
+/* Of one product. */
+struct units {
+    int64_t restocked, there;  /* by the books; with those of the beginning */
+    int64_t taken;             /* by what is sold, and what waits to be paid */
     int64_t refilled, perhaps; /* restocks by their answers: done; of an unknown end */
     size_t orders;
 };
 
-static int64_t count_taken(const struct books_of *books)
+static struct units count_units(const struct view_product *product)
 {
-    return books->sold + books->held;
+    struct units units = {.restocked = product->row ? product->row->restocked : 0};
+    units.there = product->sale->stock + units.restocked;
+    for (size_t i = 0; i < product->orders_count; i++) {
+        if (!view_keeps(product->orders[i]->row))
+            continue;
+        units.taken += product->orders[i]->row->quantity;
+        units.orders++;
+    }
+    for (size_t i = 0; i < product->ops_count; i++) {
+        const struct ledger_op *op = product->ops[i];
+        if (op->kind == LEDGER_RESTOCK && op->result != LEDGER_FAIL)
+            *(op->result == LEDGER_OK ? &units.refilled : &units.perhaps) += op->quantity;
+    }
+    return units;
 }
 
 /* What changes the number of units: at this moment at the latest (sold) or at the earliest. */
@@ -35,13 +50,12 @@ static int by_time(const void *a, const void *b)
     return (left->units < right->units) - (left->units > right->units); /* what comes in, first */
 }
 
-static size_t list_changes(const struct view *view, int64_t product, struct change *out)
+static size_t list_changes(const struct view_product *product, struct change *out)
 {
-    size_t count = 0, orders_count, ops_count;
-    struct view_order *const *orders = view_orders_of(view, product, &orders_count);
-    const struct ledger_op *const *ops = view_of_product(view, product, &ops_count);
-    for (size_t i = 0; i < orders_count; i++) {
-        const struct view_order *order = orders[i];
+    const struct ledger_op *const *ops = product->ops;
+    size_t count = 0;
+    for (size_t i = 0; i < product->orders_count; i++) {
+        const struct view_order *order = product->orders[i];
         if (order->buy_sure_us == LEDGER_NEVER || !view_takes(order->row))
             continue;
         out[count++] = (struct change){order->buy_sure_us, -order->row->quantity, order->buy};
@@ -52,7 +66,7 @@ static size_t list_changes(const struct view *view, int64_t product, struct chan
             out[count++] =
                 (struct change){order->cancel->start_us, order->row->quantity, order->cancel};
     }
-    for (size_t i = 0; i < ops_count; i++) {
+    for (size_t i = 0; i < product->ops_count; i++) {
         if (ops[i]->kind == LEDGER_RESTOCK && ops[i]->result != LEDGER_FAIL)
             out[count++] = (struct change){ops[i]->start_us, ops[i]->quantity, ops[i]};
     }
@@ -96,63 +110,60 @@ static const struct row_order *first_beyond(const struct view *view, int64_t pro
     }
 }
 
-static struct finding *tell_oversold(const struct view *view, const struct ledger_product *product,
-                                     const struct books_of *books, int64_t meanwhile)
+static struct finding *tell_oversold(const struct view *view, const struct view_product *product,
+                                     const struct units *units, int64_t meanwhile)
 {
-    int64_t there = product->stock + books->restocked, beyond = count_taken(books) - there;
-    const struct row_order *row = first_beyond(view, product->id, there);
-    return findings_add(view->findings, FINDING_OVERSOLD, product->id,
+    int64_t beyond = units->taken - units->there;
+    const struct row_order *row = first_beyond(view, product->sale->id, units->there);
+    return findings_add(view->findings, FINDING_OVERSOLD, product->sale->id,
                         beyond > meanwhile ? beyond : meanwhile,
                         "%" PRId64 " units in %zu orders, %" PRId64 " were on sale: %" PRId64
                         " too many, the first of them order %.80s of user %.80s",
-                        count_taken(books), books->orders, there, beyond,
+                        units->taken, units->orders, units->there, beyond,
                         row->id ? row->id : "(no id)", row->user ? row->user : "(not named)");
 }
 
-static void check_oversold(const struct view *view, const struct ledger_product *product,
-                           const struct books_of *books, struct change *changes)
+static void check_oversold(const struct view *view, const struct view_product *product,
+                           const struct units *units, struct change *changes)
 {
-    size_t count = list_changes(view, product->id, changes), crossed = count;
-    int64_t meanwhile = find_deficit(changes, count, product->stock, &crossed);
-    int64_t at_last = count_taken(books) - product->stock - books->restocked;
+    int64_t stock = product->sale->stock;
+    size_t count = list_changes(product, changes), crossed = count;
+    int64_t meanwhile = find_deficit(changes, count, stock, &crossed);
     struct finding *finding;
-    if (meanwhile <= 0 && at_last <= 0)
+    if (meanwhile <= 0 && units->taken <= units->there)
         return;
-    if (at_last > 0)
-        finding = tell_oversold(view, product, books, meanwhile);
+    if (units->taken > units->there)
+        finding = tell_oversold(view, product, units, meanwhile);
     else
-        finding = findings_add(view->findings, FINDING_OVERSOLD, product->id, meanwhile,
+        finding = findings_add(view->findings, FINDING_OVERSOLD, product->sale->id, meanwhile,
                                "by the answers %" PRId64 " units too many were sold for a while, "
                                "of %" PRId64 " and %" PRId64 " restocked",
-                               meanwhile, product->stock, books->restocked);
+                               meanwhile, stock, units->restocked);
     show_sales(finding, changes, crossed);
 }
 
-static void check_books(const struct view *view, const struct ledger_product *product,
-                        const struct books_of *books)
+static void check_books(const struct view *view, const struct view_product *product,
+                        const struct units *units)
 {
-    const struct row_product *row = rows_find_product(view->rows, product->id);
-    int64_t there = product->stock + books->restocked;
-    if (!row || !view->rows->has_orders || row->stock + count_taken(books) == there)
+    if (!product->row || !view->rows->has_orders)
         return;
-    int64_t excess = row->stock + count_taken(books) - there;
-    findings_add(view->findings, FINDING_CONSERVATION, product->id, excess,
-                 "%" PRId64 " left and %" PRId64 " in orders are %" PRId64 ", %" PRId64
-                 " were there: %" PRId64 " units %s",
-                 row->stock, count_taken(books), row->stock + count_taken(books), there,
-                 (int64_t)llabs(excess),
-                 excess > 0 ? "were sold that the stock never lost"
-                            : "are gone that nobody bought");
+    int64_t left = product->row->stock, all = left + units->taken, excess = all - units->there;
+    if (excess != 0)
+        findings_add(view->findings, FINDING_CONSERVATION, product->sale->id, excess,
+                     "%" PRId64 " left and %" PRId64 " in orders are %" PRId64 ", %" PRId64
+                     " were there: %" PRId64 " units %s",
+                     left, units->taken, all, units->there, (int64_t)llabs(excess),
+                     excess > 0 ? "were sold that the stock never lost"
+                                : "are gone that nobody bought");
 }
 
 /* Where that is all that shows it. */
-static void check_below_nothing(const struct view *view, const struct ledger_product *product,
-                                const struct books_of *books)
+static void check_below_nothing(const struct view *view, const struct view_product *product,
+                                const struct units *units)
 {
-    const struct row_product *row = rows_find_product(view->rows, product->id);
-    if (row && row->stock < 0 && count_taken(books) <= product->stock + books->restocked)
-        findings_add(view->findings, FINDING_OVERSOLD, product->id, -row->stock,
-                     "%" PRId64 " are left", row->stock);
+    if (product->row && product->row->stock < 0 && units->taken <= units->there)
+        findings_add(view->findings, FINDING_OVERSOLD, product->sale->id, -product->row->stock,
+                     "%" PRId64 " are left", product->row->stock);
 }
 
 static const char *name_of(const struct view_order *order)
@@ -180,12 +191,12 @@ static void judge_user(const struct view *view, struct view_order *const *orders
     }
 }
 
-static void check_limit(const struct view *view, const struct ledger_product *product)
+static void check_limit(const struct view *view, const struct view_product *product)
 {
-    const struct row_product *row = rows_find_product(view->rows, product->id);
-    int64_t limit = product->limit || !row ? product->limit : row->limit;
-    size_t count;
-    struct view_order *const *orders = view_orders_of(view, product->id, &count);
+    const struct row_product *row = product->row;
+    int64_t limit = product->sale->limit || !row ? product->sale->limit : row->limit;
+    struct view_order *const *orders = product->orders;
+    size_t count = product->orders_count;
     for (size_t i = 0, from = 0; limit > 0 && i < count; i++) {
         if (i + 1 < count &&
             view_compare_texts(orders[i + 1]->row->user, orders[from]->row->user) == 0)
@@ -196,67 +207,31 @@ static void check_limit(const struct view *view, const struct ledger_product *pr
 }
 
 /* A restock's answer names no row, so they are summed up a product. */
-static void check_restocks(const struct view *view, int64_t product, const struct books_of *books)
+static void check_restocks(const struct view *view, int64_t product, const struct units *units)
 {
-    int64_t most = books->refilled + books->perhaps;
-    if (books->restocked < books->refilled)
-        findings_add(view->findings, FINDING_ABSENT, product, books->refilled - books->restocked,
+    int64_t most = units->refilled + units->perhaps;
+    if (units->restocked < units->refilled)
+        findings_add(view->findings, FINDING_ABSENT, product, units->refilled - units->restocked,
                      "%" PRId64 " units were acknowledged as restocked, and %" PRId64 " are there",
-                     books->refilled, books->restocked);
-    else if (books->restocked > most)
-        findings_add(view->findings, FINDING_INVENTED, product, books->restocked - most,
+                     units->refilled, units->restocked);
+    else if (units->restocked > most)
+        findings_add(view->findings, FINDING_INVENTED, product, units->restocked - most,
                      "%" PRId64 " units were restocked, and %" PRId64 " asked for at the most",
-                     books->restocked, most);
-}
-
-static void add_op(const struct view *view, struct books_of *books, const struct ledger_op *op)
-{
-    const struct ledger_product *product = ledger_find_product(view->ledger, op->product);
-    if (op->kind != LEDGER_RESTOCK || op->result == LEDGER_FAIL || !product)
-        return;
-    struct books_of *of = &books[product - view->ledger->products];
-    *(op->result == LEDGER_OK ? &of->refilled : &of->perhaps) += op->quantity;
-}
-
-static void add_up(const struct view *view, struct books_of *books)
-{
-    for (size_t i = 0; i < view->ledger->ops_count; i++)
-        add_op(view, books, &view->ledger->ops[i]);
-    for (size_t i = 0; i < view->rows->restocks_count; i++) {
-        const struct row_restock *restock = &view->rows->restocks[i];
-        const struct ledger_product *product = ledger_find_product(view->ledger, restock->product);
-        if (product)
-            books[product - view->ledger->products].restocked += restock->quantity;
-    }
-    for (size_t i = 0; i < view->rows->orders_count; i++) {
-        const struct row_order *row = &view->rows->orders[i];
-        const struct ledger_product *product = ledger_find_product(view->ledger, row->product);
-        if (!product || !view_keeps(row))
-            continue;
-        struct books_of *of = &books[product - view->ledger->products];
-        *(row->state == LEDGER_PENDING ? &of->held : &of->sold) += row->quantity;
-        of->orders++;
-    }
+                     units->restocked, most);
 }
 
 void check_stock(struct view *view)
 {
     const struct ledger *ledger = view->ledger;
-    struct books_of *books = calloc(ledger->products_count + 1, sizeof *books);
     struct change *changes =
-        calloc(2 * view->rows->orders_count + ledger->ops_count + 1, sizeof *changes);
-    if (books && changes) {
-        add_up(view, books);
-        for (size_t i = 0; i < ledger->products_count; i++) {
-            check_restocks(view, ledger->products[i].id, &books[i]);
-            check_oversold(view, &ledger->products[i], &books[i], changes);
-            check_books(view, &ledger->products[i], &books[i]);
-            check_below_nothing(view, &ledger->products[i], &books[i]);
-            check_limit(view, &ledger->products[i]);
-        }
-    } else {
-        view->findings->no_memory = true;
+        view_take(view, 2 * view->rows->orders_count + ledger->ops_count, sizeof *changes);
+    for (size_t i = 0; changes && i < ledger->products_count; i++) {
+        const struct view_product *product = &view->products[i];
+        const struct units units = count_units(product);
+        check_restocks(view, product->sale->id, &units);
+        check_oversold(view, product, &units, changes);
+        check_books(view, product, &units);
+        check_below_nothing(view, product, &units);
+        check_limit(view, product);
     }
-    free(books);
-    free(changes);
 }

@@ -17,7 +17,8 @@
 static const char products_sql[] =
     "SELECT id, epoch, initial_stock, stock + coalesce((SELECT sum(stock) FROM {schema}.bucket b"
     "   WHERE b.product_id = p.id AND b.epoch = p.epoch), 0),"
-    "  coalesce(limit_per_user, 0)"
+    "  coalesce(limit_per_user, 0), coalesce((SELECT sum(quantity) FROM {schema}.restock r"
+    "   WHERE r.product_id = p.id AND r.epoch = p.epoch), 0)"
     " FROM {schema}.product p WHERE id = ANY ($1::bigint[]) ORDER BY id";
 
 static const char orders_sql[] =
@@ -33,11 +34,6 @@ static const char orders_sql[] =
     "   ORDER BY id, entered DESC, status % 4 DESC, status DESC) c ON c.id = o.id"
     " WHERE p.id = ANY ($1::bigint[]) AND (o.status <> 3 OR"
     "  o.reason IS DISTINCT FROM 'not_committed') ORDER BY o.id::text COLLATE \"C\"";
-
-static const char restocks_sql[] =
-    "SELECT r.product_id, r.quantity"
-    " FROM {schema}.restock r JOIN {schema}.product p ON p.id = r.product_id AND p.epoch = r.epoch"
-    " WHERE p.id = ANY ($1::bigint[]) AND r.quantity > 0";
 
 static const char residue_sql[] =
     "SELECT count(*) FILTER (WHERE state LIKE 'idle in transaction%'"
@@ -83,6 +79,7 @@ static bool take_products(struct rows *out, const PGresult *result, int cell, st
             .initial = number(result, i, 2),
             .stock = number(result, i, 3),
             .limit = number(result, i, 4),
+            .restocked = number(result, i, 5),
             .cell = cell,
         };
     }
@@ -123,18 +120,6 @@ static bool take_orders(struct rows *out, const PGresult *result, int cell, stru
     return true;
 }
 
-static bool take_restocks(struct rows *out, const PGresult *result, int cell, struct error *error)
-{
-    (void)cell;
-    for (int i = 0; i < PQntuples(result); i++) {
-        struct row_restock *to = array_add(&out->restocks, &out->restocks_count, sizeof *to);
-        if (!to)
-            return error_fail(error, "out of memory");
-        *to = (struct row_restock){number(result, i, 0), number(result, i, 1)};
-    }
-    return true;
-}
-
 static bool take_residue(struct rows *out, const PGresult *result, int cell, struct error *error)
 {
     (void)cell;
@@ -151,10 +136,8 @@ static bool read_all(struct rows *out, PGconn *connection, const char *products,
     static const struct {
         const char *sql;
         bool (*take)(struct rows *, const PGresult *, int, struct error *);
-    } parts[] = {{products_sql, take_products},
-                 {orders_sql, take_orders},
-                 {restocks_sql, take_restocks},
-                 {residue_sql, take_residue}};
+    } parts[] = {
+        {products_sql, take_products}, {orders_sql, take_orders}, {residue_sql, take_residue}};
     struct connect_place place;
     PGresult *begun = PQexec(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     bool good = PQresultStatus(begun) == PGRES_COMMAND_OK ||
@@ -171,10 +154,8 @@ static bool read_all(struct rows *out, PGconn *connection, const char *products,
 
 static bool is_of_sale(const struct row_product *row, const struct ledger *ledger)
 {
-    for (size_t i = 0; i < ledger->products_count; i++)
-        if (ledger->products[i].id == row->id)
-            return ledger->products[i].epoch == row->epoch;
-    return false;
+    const struct ledger_product *product = ledger_find_product(ledger, row->id);
+    return product && product->epoch == row->epoch;
 }
 
 /* The products of several cells, in the order of one. Of a product that is in several, the row of
@@ -200,6 +181,7 @@ static bool join(struct rows *out, const struct ledger *ledger, struct error *er
         *stray = better ? *last : *next;
         if (better)
             *last = *next;
+        last->restocked += stray->restocked; /* as all of them have its orders */
     }
     out->products_count = kept;
     return true;

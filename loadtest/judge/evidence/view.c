@@ -247,13 +247,6 @@ struct view_order *view_find_made(const struct view *view, const struct ledger_o
 
 static void join(struct view *view)
 {
-    for (size_t i = 0; i < view->rows->orders_count; i++) {
-        view->orders[i] = (struct view_order){.row = &view->rows->orders[i],
-                                              .buy_sure_us = LEDGER_NEVER,
-                                              .cancel_sure_us = LEDGER_NEVER,
-                                              .hold_s = INT64_MAX,
-                                              .expired_seen_us = LEDGER_NEVER};
-    }
     for (size_t i = 0; i < view->ledger->ops_count; i++) {
         const struct ledger_op *op = &view->ledger->ops[i];
         struct view_order *order =
@@ -296,7 +289,11 @@ static void list_orders(struct view *view)
     for (size_t i = 0; i < count; i++) {
         view->sold[i] = &view->rows->orders[i];
         view->by_user[i] = &view->orders[i];
-        view->orders[i].row = view->sold[i];
+        view->orders[i] = (struct view_order){.row = view->sold[i],
+                                              .buy_sure_us = LEDGER_NEVER,
+                                              .cancel_sure_us = LEDGER_NEVER,
+                                              .hold_s = INT64_MAX,
+                                              .expired_seen_us = LEDGER_NEVER};
         if (view->sold[i]->id)
             view->by_id[view->ids_count++] = &view->orders[i];
     }
@@ -305,24 +302,55 @@ static void list_orders(struct view *view)
     qsort(view->by_id, view->ids_count, sizeof(void *), orders_by_id);
 }
 
+/* Operations and orders stand in the order of their products, as these do. */
+static void list_products(struct view *view)
+{
+    size_t op = 0, order = 0;
+    for (size_t i = 0; i < view->ledger->products_count; i++) {
+        struct view_product *product = &view->products[i];
+        int64_t id = view->ledger->products[i].id;
+        while (op < view->times_count && view->times[op]->product < id)
+            op++;
+        while (order < view->rows->orders_count && view->by_user[order]->row->product < id)
+            order++;
+        *product = (struct view_product){.sale = &view->ledger->products[i],
+                                         .row = rows_find_product(view->rows, id),
+                                         .ops = &view->times[op],
+                                         .orders = &view->by_user[order]};
+        for (; op < view->times_count && view->times[op]->product == id; op++)
+            product->ops_count++;
+        for (; order < view->rows->orders_count && view->by_user[order]->row->product == id;
+             order++)
+            product->orders_count++;
+    }
+}
+
+void *view_take(struct view *view, size_t count, size_t item_bytes)
+{
+    void *items = pool_take(&view->pool, (count + 1) * item_bytes);
+    view->findings->no_memory = view->findings->no_memory || !items;
+    return items;
+}
+
 bool view_init(struct view *view, struct error *error)
 {
-    size_t ops = view->ledger->ops_count + 1, orders = view->rows->orders_count + 1;
-    view->buys = pool_take(&view->pool, ops * sizeof(void *));
-    view->times = pool_take(&view->pool, ops * sizeof(void *));
-    view->list = pool_take(&view->pool, ops * sizeof(void *));
-    view->sold = pool_take(&view->pool, orders * sizeof(void *));
-    view->orders = pool_take(&view->pool, orders * sizeof *view->orders);
-    view->by_user = pool_take(&view->pool, orders * sizeof(void *));
-    view->by_id = pool_take(&view->pool, orders * sizeof(void *));
-    if (!view->buys || !view->times || !view->list || !view->sold || !view->orders ||
-        !view->by_user || !view->by_id) {
+    size_t ops = view->ledger->ops_count, orders = view->rows->orders_count;
+    view->buys = view_take(view, ops, sizeof(void *));
+    view->times = view_take(view, ops, sizeof(void *));
+    view->list = view_take(view, 2 * ops, sizeof(void *));
+    view->sold = view_take(view, orders, sizeof(void *));
+    view->orders = view_take(view, orders, sizeof *view->orders);
+    view->by_user = view_take(view, orders, sizeof(void *));
+    view->by_id = view_take(view, orders, sizeof(void *));
+    view->products = view_take(view, view->ledger->products_count, sizeof *view->products);
+    if (view->findings->no_memory) {
         view_fini(view);
         return error_fail(error, "out of memory");
     }
     list_ops(view);
     list_orders(view);
     join(view);
+    list_products(view);
     return true;
 }
 
@@ -330,37 +358,4 @@ void view_fini(struct view *view)
 {
     pool_fini(&view->pool);
     *view = (struct view){0};
-}
-
-const struct ledger_op *const *view_of_product(const struct view *view, int64_t product,
-                                               size_t *count)
-{
-    size_t from = 0, to = view->times_count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (view->times[middle]->product < product)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    for (to = from; to < view->times_count && view->times[to]->product == product;)
-        to++;
-    *count = to - from;
-    return &view->times[from];
-}
-
-struct view_order *const *view_orders_of(const struct view *view, int64_t product, size_t *count)
-{
-    size_t from = 0, to = view->rows->orders_count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (view->by_user[middle]->row->product < product)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    for (to = from; to < view->rows->orders_count && view->by_user[to]->row->product == product;)
-        to++;
-    *count = to - from;
-    return &view->by_user[from];
 }

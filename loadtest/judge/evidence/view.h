@@ -34,6 +34,16 @@ struct view_order {
     const struct ledger_op *told;       /* of reads and payments, what showed it furthest */
 };
 
+/* A product of the ledger, with what is about it. */
+struct view_product {
+    const struct ledger_product *sale;
+    const struct row_product *row;      /* NULL: the books do not name it */
+    const struct ledger_op *const *ops; /* in the order of their beginnings */
+    size_t ops_count;
+    struct view_order *const *orders; /* by user */
+    size_t orders_count;
+};
+
 enum exact_answer { EXACT_NOT_TRIED, EXACT_YES, EXACT_NO, EXACT_UNKNOWN, EXACT_ANSWERS };
 
 /* How many operations a product may have for the exact search to be tried, and its budget. */
@@ -56,7 +66,8 @@ struct view {
     struct view_order **by_user;    /* the same by product, then by user */
     struct view_order **by_id;      /* those that have one */
     const struct ledger_op **times; /* every operation by product, then by its beginning */
-    const struct ledger_op **list;  /* room for every operation, for the check that runs */
+    const struct ledger_op **list;  /* room for every operation twice, for the check that runs */
+    struct view_product *products;  /* as ledger->products */
     size_t buys_count, ids_count, times_count;
     size_t sold_out;             /* set by check_refusals: answers */
     size_t exact[EXACT_ANSWERS]; /* set by exact_check: products */
@@ -83,12 +94,9 @@ int view_compare_row(const struct ledger_op *op, const struct row_order *row);
 /* For qsort, of operations that name an order: by that, then by their numbers. */
 int view_by_order(const void *a, const void *b);
 
-/* The operations of a product, in the order of their beginnings, in `times`. */
-const struct ledger_op *const *view_of_product(const struct view *view, int64_t product,
-                                               size_t *count);
-
-/* The orders of a product, in `by_user`. */
-struct view_order *const *view_orders_of(const struct view *view, int64_t product, size_t *count);
+/* Zeroed room for a check's own items, until the end of the view; NULL: there is none, and the
+ * findings say so. */
+void *view_take(struct view *view, size_t count, size_t item_bytes);
 
 /* An order that was shown in one state may later be in the other, or still. */
 bool view_may_become(enum ledger_state from, enum ledger_state to);

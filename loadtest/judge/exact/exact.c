@@ -2,7 +2,6 @@
 #include "loadtest/judge/exact/exact.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 struct history {
     struct exact_op ops[EXACT_OPS_MAX + 1]; /* one more says that there are too many */
@@ -74,17 +73,16 @@ static void add_doubt(struct history *history, const struct ledger_op *op)
 }
 
 /* False: not to be tried. */
-static bool list_history(const struct view *view, int64_t product, struct history *history)
+static bool list_history(const struct view *view, const struct view_product *product,
+                         struct history *history)
 {
-    size_t orders_count, ops_count;
-    struct view_order *const *orders = view_orders_of(view, product, &orders_count);
-    const struct ledger_op *const *ops = view_of_product(view, product, &ops_count);
+    const struct ledger_op *const *ops = product->ops;
     history->count = 0;
-    for (size_t i = 0; i < orders_count; i++) {
-        if (!add_order(history, orders[i]))
+    for (size_t i = 0; i < product->orders_count; i++) {
+        if (!add_order(history, product->orders[i]))
             return false;
     }
-    for (size_t i = 0; i < ops_count; i++) {
+    for (size_t i = 0; i < product->ops_count; i++) {
         if (view->people && ops[i]->first != SHOP_SOLD_OUT && !view_find_made(view, ops[i]))
             add_doubt(history, ops[i]);
         else
@@ -143,29 +141,23 @@ static void tell(const struct view *view, const struct ledger_product *product,
         finding_show(finding, ops[count].op);
 }
 
-static enum exact_answer check_product(const struct view *view,
-                                       const struct ledger_product *product,
+static enum exact_answer check_product(const struct view *view, const struct view_product *product,
                                        struct history *history)
 {
     const struct exact_limits *limits = &view->limits;
-    if (!list_history(view, product->id, history) || history->count > limits->ops ||
+    if (!list_history(view, product, history) || history->count > limits->ops ||
         history->count > EXACT_OPS_MAX)
         return EXACT_NOT_TRIED;
     enum exact_answer answer =
-        exact_search(history->ops, history->count, product->stock, limits->budget);
+        exact_search(history->ops, history->count, product->sale->stock, limits->budget);
     if (answer == EXACT_NO)
-        tell(view, product, history, limits->budget);
+        tell(view, product->sale, history, limits->budget);
     return answer;
 }
 
 void exact_check(struct view *view)
 {
-    struct history *history = malloc(sizeof *history);
-    if (!history) {
-        view->findings->no_memory = true;
-        return;
-    }
-    for (size_t i = 0; i < view->ledger->products_count; i++)
-        view->exact[check_product(view, &view->ledger->products[i], history)]++;
-    free(history);
+    struct history *history = view_take(view, 1, sizeof *history);
+    for (size_t i = 0; history && i < view->ledger->products_count; i++)
+        view->exact[check_product(view, &view->products[i], history)]++;
 }

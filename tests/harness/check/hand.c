@@ -30,11 +30,8 @@ void begin(int64_t stock)
         free(hand.orders[i].user);
         free(hand.orders[i].key);
     }
-    hand.rows = (struct rows){.has_orders = true,
-                              .products = &hand.product,
-                              .products_count = 1,
-                              .orders = hand.orders,
-                              .restocks = hand.restocks};
+    hand.rows = (struct rows){
+        .has_orders = true, .products = &hand.product, .products_count = 1, .orders = hand.orders};
 }
 
 static char *copy(const char *text)
@@ -235,7 +232,7 @@ static void ask(enum ledger_kind kind, int status, enum ledger_state done)
 
 static void refill(int64_t quantity)
 {
-    hand.restocks[hand.rows.restocks_count++] = (struct row_restock){HAND_PRODUCT, quantity};
+    hand.product.restocked += quantity;
     hand.product.stock += quantity;
 }
 

@@ -13,7 +13,6 @@ struct hand {
     struct ledger ledger;
     struct row_order orders[HAND_ROWS_MAX];
     struct row_product product;
-    struct row_restock restocks[4];
     struct rows rows;
     struct check_result result;
     struct error error;
