@@ -10,14 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct sight {
-    const struct ledger_op *op;
-    int64_t value;
-};
-
+/* Operations with a value each, of which those that belong together stand together. */
 struct sights {
     const struct view *view;
-    struct sight *by_start, *by_end; /* owned */
+    const struct ledger_op **by_start, **by_end; /* the view's list, in halves */
     size_t count;
     enum finding_kind kind;
 };
@@ -32,99 +28,98 @@ static int64_t rank_of(enum ledger_state state)
     return ranks[state];
 }
 
-static int by_start(const void *a, const void *b)
+static int64_t value_of(const struct sights *sights, const struct ledger_op *op)
 {
-    const struct ledger_op *left = ((const struct sight *)a)->op;
-    const struct ledger_op *right = ((const struct sight *)b)->op;
-    return (left->start_us > right->start_us) - (left->start_us < right->start_us);
+    return sights->kind == FINDING_FENCING ? op->fence : rank_of(op->state);
 }
 
 static int by_end(const void *a, const void *b)
 {
-    const struct ledger_op *left = ((const struct sight *)a)->op;
-    const struct ledger_op *right = ((const struct sight *)b)->op;
+    const struct ledger_op *left = *(const struct ledger_op *const *)a;
+    const struct ledger_op *right = *(const struct ledger_op *const *)b;
     return (left->end_us > right->end_us) - (left->end_us < right->end_us);
 }
 
-static bool has(const struct sight *one, const struct sight *two, enum ledger_state state)
+/* By the beginnings of operations where the view's own order is by products. */
+static int by_order(const void *a, const void *b)
 {
-    return one->op->state == state || two->op->state == state;
+    const struct ledger_op *left = *(const struct ledger_op *const *)a;
+    const struct ledger_op *right = *(const struct ledger_op *const *)b;
+    int by = strcmp(left->order, right->order);
+    return by ? by : (left->start_us > right->start_us) - (left->start_us < right->start_us);
+}
+
+static bool has(const struct ledger_op *one, const struct ledger_op *two, enum ledger_state state)
+{
+    return one->state == state || two->state == state;
 }
 
 /* Sold, and then never decided for, or the other way round. An order that is both paid and expired
  * is found by check_payments. */
-static bool states_contradict(const struct sight *first, const struct sight *then)
+static bool states_contradict(const struct ledger_op *first, const struct ledger_op *then)
 {
+    int64_t was = rank_of(first->state), is = rank_of(then->state);
     if (has(first, then, LEDGER_EXPIRED) && has(first, then, LEDGER_CONFIRMED))
         return false;
-    if (then->value < first->value)
+    if (is < was)
         return true;
     if (has(first, then, LEDGER_EXPIRED) && has(first, then, LEDGER_CANCELLED))
         return true;
-    return first->value > 1 && then->value > 1 &&
-           (first->op->state == LEDGER_FAILED) != (then->op->state == LEDGER_FAILED);
+    return was > 1 && is > 1 && (first->state == LEDGER_FAILED) != (then->state == LEDGER_FAILED);
 }
 
-static bool contradict(const struct sights *sights, const struct sight *first,
-                       const struct sight *then)
+static bool contradict(const struct sights *sights, const struct ledger_op *first,
+                       const struct ledger_op *then)
 {
     return sights->kind == FINDING_BACKWARDS ? states_contradict(first, then)
-                                             : then->value < first->value;
+                                             : then->fence < first->fence;
 }
 
-static void tell(const struct sights *sights, const struct sight *first, const struct sight *then)
+static void tell(const struct sights *sights, const struct ledger_op *first,
+                 const struct ledger_op *then)
 {
     struct finding *finding =
         sights->kind == FINDING_BACKWARDS
-            ? findings_add(sights->view->findings, FINDING_BACKWARDS, then->op->product, 0,
-                           "order %s was %s, and later %s", first->op->order,
-                           ledger_state_name(first->op->state),
-                           then->value ? ledger_state_name(then->op->state) : "not found")
-            : findings_add(sights->view->findings, FINDING_FENCING, then->op->product, 0,
+            ? findings_add(sights->view->findings, FINDING_BACKWARDS, then->product, 0,
+                           "order %s was %s, and later %s", first->order,
+                           ledger_state_name(first->state),
+                           then->state ? ledger_state_name(then->state) : "not found")
+            : findings_add(sights->view->findings, FINDING_FENCING, then->product, 0,
                            "done under token %" PRId64 ", after one under %" PRId64 " had ended",
-                           then->value, first->value);
-    finding_show(finding, first->op);
-    finding_show(finding, then->op);
+                           then->fence, first->fence);
+    finding_show(finding, first);
+    finding_show(finding, then);
 }
 
 /* The sights from `from` until before `to` belong together. */
 static void walk(const struct sights *sights, size_t from, size_t to)
 {
-    const struct sight *highest = NULL;
+    const struct ledger_op *highest = NULL;
     size_t ended = from;
-    qsort(&sights->by_start[from], to - from, sizeof *sights->by_start, by_start);
-    memcpy(&sights->by_end[from], &sights->by_start[from], (to - from) * sizeof *sights->by_end);
-    qsort(&sights->by_end[from], to - from, sizeof *sights->by_end, by_end);
+    memcpy(&sights->by_end[from], &sights->by_start[from], (to - from) * sizeof(void *));
+    qsort(&sights->by_end[from], to - from, sizeof(void *), by_end);
     for (size_t i = from; i < to; i++) {
-        const struct sight *then = &sights->by_start[i];
-        for (; ended < to && sights->by_end[ended].op->end_us < then->op->start_us; ended++) {
-            if (!highest || sights->by_end[ended].value > highest->value)
-                highest = &sights->by_end[ended];
+        const struct ledger_op *then = sights->by_start[i];
+        for (; ended < to && sights->by_end[ended]->end_us < then->start_us; ended++) {
+            if (!highest || value_of(sights, sights->by_end[ended]) > value_of(sights, highest))
+                highest = sights->by_end[ended];
         }
         if (highest && contradict(sights, highest, then))
             tell(sights, highest, then);
     }
 }
 
-static int by_order(const void *a, const void *b)
+static bool together(const struct sights *sights, size_t i, size_t k)
 {
-    return strcmp(((const struct sight *)a)->op->order, ((const struct sight *)b)->op->order);
+    const struct ledger_op *one = sights->by_start[i], *two = sights->by_start[k];
+    return sights->kind == FINDING_FENCING ? one->product == two->product
+                                           : strcmp(one->order, two->order) == 0;
 }
 
-static int by_product(const void *a, const void *b)
+static void walk_groups(const struct sights *sights)
 {
-    int64_t left = ((const struct sight *)a)->op->product;
-    int64_t right = ((const struct sight *)b)->op->product;
-    return (left > right) - (left < right);
-}
-
-static void walk_groups(struct sights *sights, int (*compare)(const void *, const void *))
-{
-    if (sights->count == 0)
-        return;
-    qsort(sights->by_start, sights->count, sizeof *sights->by_start, compare);
     for (size_t from = 0, to = 1; from < sights->count; to++) {
-        if (to < sights->count && compare(&sights->by_start[from], &sights->by_start[to]) == 0)
+        if (to < sights->count && together(sights, from, to))
             continue;
         walk(sights, from, to);
         from = to;
@@ -132,43 +127,29 @@ static void walk_groups(struct sights *sights, int (*compare)(const void *, cons
 }
 
 /* An order that answered once is never "not found". */
-static void check_states(struct sights *sights)
+static bool shows_state(const struct ledger_op *op)
 {
-    sights->kind = FINDING_BACKWARDS;
-    sights->count = 0;
-    for (size_t i = 0; i < sights->view->ledger->ops_count; i++) {
-        const struct ledger_op *op = &sights->view->ledger->ops[i];
-        bool missing = op->kind == LEDGER_READ && op->status == 404;
-        if (op->order && !op->named && (op->state || missing))
-            sights->by_start[sights->count++] = (struct sight){op, rank_of(op->state)};
-    }
-    walk_groups(sights, by_order);
-}
-
-static void check_fences(struct sights *sights)
-{
-    sights->kind = FINDING_FENCING;
-    sights->count = 0;
-    for (size_t i = 0; i < sights->view->ledger->ops_count; i++) {
-        const struct ledger_op *op = &sights->view->ledger->ops[i];
-        if (op->fence && op->result == LEDGER_OK)
-            sights->by_start[sights->count++] = (struct sight){op, op->fence};
-    }
-    walk_groups(sights, by_product);
+    bool missing = op->kind == LEDGER_READ && op->status == 404;
+    return op->order && !op->named && (op->state || missing);
 }
 
 void check_order_in_time(struct view *view)
 {
-    size_t room = view->ledger->ops_count + 1;
     struct sights sights = {.view = view,
-                            .by_start = calloc(room, sizeof *sights.by_start),
-                            .by_end = calloc(room, sizeof *sights.by_end)};
-    if (sights.by_start && sights.by_end) {
-        check_states(&sights);
-        check_fences(&sights);
-    } else {
-        view->findings->no_memory = true;
+                            .by_start = view->list,
+                            .by_end = view->list + view->times_count,
+                            .kind = FINDING_BACKWARDS};
+    for (size_t i = 0; i < view->times_count; i++) {
+        if (shows_state(view->times[i]))
+            sights.by_start[sights.count++] = view->times[i];
     }
-    free(sights.by_start);
-    free(sights.by_end);
+    qsort(sights.by_start, sights.count, sizeof(void *), by_order);
+    walk_groups(&sights);
+    sights.kind = FINDING_FENCING;
+    sights.count = 0;
+    for (size_t i = 0; i < view->times_count; i++) {
+        if (view->times[i]->fence && view->times[i]->result == LEDGER_OK)
+            sights.by_start[sights.count++] = view->times[i];
+    }
+    walk_groups(&sights);
 }
