@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "loadtest/base/pool.h"
-#include "loadtest/judge/claims/shop_claims.h"
+#include "loadtest/judge/claims/claims.h"
 #include "loadtest/shop/fill.h"
 
 #include <stdbool.h>

@@ -5,7 +5,7 @@
  */
 #include "fuzz/fuzz.h"
 
-#include "loadtest/judge/claims/shop_claims.h"
+#include "loadtest/judge/claims/claims.h"
 #include "loadtest/ledger/ledger_read.h"
 #include "loadtest/ledger/ledger_write.h"
 

@@ -10,9 +10,6 @@
 
 /* A4 to A8 and A14: answers against rows; of a shop by its buyers, and A11 too. */
 void check_answers(struct view *view);
-/* Its parts: each key's answers against its rows; cancels; a shop's buyers. */
-void check_keys(const struct view *view);
-void check_returns(const struct view *view);
 void check_buyers(const struct view *view);
 
 /* H1 to H4: payments and the ends of holds. */
@@ -31,18 +28,5 @@ void check_order_in_time(struct view *view);
 
 /* A15 to A18: what differs, is left or stands in the wrong cell when all is quiet. */
 void check_quiet(struct view *view);
-
-/* tested.c: whether a shop's load has put a claim to the test of which no violation was found:
- * kept, with the numbers, or not checked, with the reason. It is never a pass that nothing was
- * tried. */
-void tested_conserved(const struct view *view, struct claim_finding *out);
-void tested_never_oversold(const struct view *view, struct claim_finding *out);
-void tested_sold_has_its_row(const struct view *view, struct claim_finding *out);
-void tested_nothing_behind_a_no(const struct view *view, struct claim_finding *out);
-void tested_one_a_key(const struct view *view, struct claim_finding *out);
-void tested_one_a_user(const struct view *view, struct claim_finding *out);
-void tested_nothing_left(const struct view *view, struct claim_finding *out);
-void tested_no_false_sold_out(const struct view *view, struct claim_finding *out);
-void tested_linearizable(const struct view *view, struct claim_finding *out);
 
 #endif

@@ -1,10 +1,193 @@
-/* See claims.h. */
+/* See claims.h. First, whether a shop's load has put a claim to the test of which no violation was
+ * found: kept, with the numbers, or not checked, with the reason. It is never a pass that nothing
+ * was tried. */
 #include "loadtest/judge/claims/claims.h"
 
 #include "loadtest/judge/claims/checks.h"
 #include "loadtest/judge/exact/exact.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+/* Of NEED_OURS a shop has nothing: states, keys and times of rows, locks, the feed. */
+enum claim_need {
+    NEED_NOTHING = 0,
+    NEED_LIMIT = 1,
+    NEED_LEFT = 2,
+    NEED_ORDERS = 4,
+    NEED_USERS = 8,
+    NEED_REPEATS = 16,
+    NEED_OURS = 32
+};
+
+/* Every purchase of three times the stock of a hundred; for one that is not decided half a second
+ * at the most. */
+enum { EXACT_OPS = 512, EXACT_BUDGET = 20000 };
+
+__attribute__((format(printf, 3, 4))) static void
+say(struct claim_finding *out, enum claim_result result, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(out->text, sizeof out->text, format, arguments);
+    va_end(arguments);
+    out->result = result;
+}
+
+#define unchecked(out, ...) say(out, CLAIM_NOT_CHECKED, __VA_ARGS__)
+#define kept(out, ...)      say(out, CLAIM_KEPT, __VA_ARGS__)
+
+static int64_t stock_of(const struct view *view)
+{
+    return view->ledger->products[0].stock;
+}
+
+static void tested_conserved(const struct view *view, struct claim_finding *out)
+{
+    kept(out, "%" PRId64 " left and %" PRId64 " in orders are the %" PRId64 " of the start",
+         view->rows->left, view->people->units, stock_of(view));
+}
+
+static void tested_never_oversold(const struct view *view, struct claim_finding *out)
+{
+    int64_t units = view->people->units, stock = stock_of(view);
+    if (units < stock)
+        unchecked(out,
+                  "%" PRId64 " of %" PRId64 " units were sold, so nothing could be oversold: more "
+                  "buyers, or less stock",
+                  units, stock);
+    else
+        kept(out, "%" PRId64 " units in %zu orders, %" PRId64 " were on sale", units,
+             view->rows->orders_count, stock);
+}
+
+static void tested_sold_has_its_row(const struct view *view, struct claim_finding *out)
+{
+    const struct people *people = view->people;
+    size_t by_id = 0, checked = 0;
+    for (size_t i = 0; i < view->ledger->ops_count; i++) {
+        const struct ledger_op *op = &view->ledger->ops[i];
+        bool has_id = op->order && people->rows_have_ids;
+        by_id += op->last == SHOP_SOLD && has_id;
+        checked += op->last == SHOP_SOLD && (has_id || people->rows_have_users);
+    }
+    if (people->sold == 0)
+        unchecked(out, "nobody was told `sold`");
+    else if (view->order_pointer && people->told_ids == 0)
+        unchecked(out, "none of %zu `sold` answers has anything at %.80s", people->sold,
+                  view->order_pointer);
+    else if (checked < people->sold)
+        unchecked(out, "the audit names neither the orders' ids nor their users, or the answers no "
+                       "ids");
+    else
+        kept(out, "%zu answers `sold`, each with its order: %zu by its id, %zu by its user",
+             people->sold, by_id, people->sold - by_id);
+}
+
+static void tested_nothing_behind_a_no(const struct view *view, struct claim_finding *out)
+{
+    size_t refused = 0;
+    for (size_t i = 0; i < view->people->count; i++)
+        refused += person_was_refused(&view->people->items[i]);
+    if (refused == 0)
+        unchecked(out, "no user was refused for good");
+    else
+        kept(out, "%zu users were refused each time, and have no order", refused);
+}
+
+static void tested_one_a_key(const struct view *view, struct claim_finding *out)
+{
+    if (view->people->rows_have_users)
+        kept(out, "%zu keys were sent again, and no user has more orders than keys",
+             view->people->repeats);
+    else if (view->people->told_ids > 0)
+        kept(out, "%zu keys were sent again, and none was told two orders", view->people->repeats);
+    else
+        unchecked(out, "neither the audit nor the answers say whose an order is");
+}
+
+/* Purchases that the limit alone can have stopped: by another key of a user who had been told
+ * `sold` as often as it allows, and answered while there was something to sell. */
+static size_t count_tries(const struct view *view, const struct ledger_op **example)
+{
+    size_t tries = 0;
+    for (size_t i = 0; i < view->ledger->ops_count; i++) {
+        const struct ledger_op *op = &view->ledger->ops[i];
+        const struct person *person = people_find(view->people, people_name(op));
+        bool full = person->full_us && op->start_us > person->full_us;
+        if (!full || op->unasked || (op->repeat && op->key) ||
+            op->end_us >= view->people->first_sold_out_us ||
+            (op->last != SHOP_REFUSED && op->last != SHOP_SOLD))
+            continue;
+        tries++;
+        *example = op;
+    }
+    return tries;
+}
+
+static void tested_one_a_user(const struct view *view, struct claim_finding *out)
+{
+    const struct ledger_op *example = NULL;
+    int64_t limit = view->ledger->products[0].limit;
+    size_t tries = count_tries(view, &example);
+    if (!example)
+        unchecked(out,
+                  "nobody who had been told `sold` asked for more than %" PRId64
+                  " by another key while there was stock: more stock, or fewer users",
+                  limit);
+    else
+        kept(out,
+             "no user has more than %" PRId64 "; %zu purchases of users who had that were "
+             "refused while there was stock, one of them user %.80s's",
+             limit, tries, people_name(example));
+}
+
+static void tested_nothing_left(const struct view *view, struct claim_finding *out)
+{
+    if (!view->rows->has_left && !view->rows->has_orders)
+        unchecked(out, "the audit names neither what is left nor the orders");
+    else if (view->people->sold_out == 0)
+        unchecked(out, "nobody was told `sold_out`");
+    else
+        kept(out, "%zu answers `sold_out`, and nothing is left", view->people->sold_out);
+}
+
+/* Of an order that no answer leads to nobody knows when it was made. */
+static size_t count_unknown(const struct view *view)
+{
+    size_t unknown = 0;
+    for (size_t i = 0; i < view->rows->orders_count; i++)
+        unknown += !view->orders[i].buy;
+    return unknown;
+}
+
+static void tested_no_false_sold_out(const struct view *view, struct claim_finding *out)
+{
+    size_t unknown = count_unknown(view);
+    if (view->sold_out == 0)
+        unchecked(out, "no purchase was told `sold_out`");
+    else if (unknown > 0)
+        unchecked(out, "when %zu of %zu orders were made nobody knows: their answers have no ids",
+                  unknown, view->rows->orders_count);
+    else
+        kept(out, "%zu answers `sold_out`, none while a unit was free that was sold later",
+             view->sold_out);
+}
+
+static void tested_linearizable(const struct view *view, struct claim_finding *out)
+{
+    if (view->exact[EXACT_YES] > 0)
+        kept(out, "one order of the %zu purchases explains every answer", view->buys_count);
+    else if (view->exact[EXACT_UNKNOWN] > 0)
+        unchecked(out, "the search for an order of the purchases gave up");
+    else
+        unchecked(out,
+                  "too many purchases (%zu orders and refusals at most), orders that were accepted "
+                  "first, or that no answer leads to",
+                  view->limits.ops);
+}
 
 static const struct claim {
     const char *name;
@@ -22,20 +205,19 @@ const char *claim_name(enum finding_kind kind)
     return claims[kind].name;
 }
 
-/* A function finds what several rows are about, and is called for the first of them. */
-static bool is_first(const struct view *view, size_t row)
+static bool is_judged(const struct view *view, size_t row)
 {
-    for (size_t i = 0; i < row; i++) {
-        if (claims[i].find == claims[row].find && !(view->people && (claims[i].needs & NEED_OURS)))
-            return false;
-    }
-    return true;
+    return !view->people || !(claims[row].needs & NEED_OURS);
 }
 
+/* A function finds what several rows are about, and is called for the first of them. */
 void claims_find(struct view *view)
 {
     for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
-        if (!(view->people && (claims[i].needs & NEED_OURS)) && is_first(view, i))
+        size_t first = 0;
+        while (first < i && !(is_judged(view, first) && claims[first].find == claims[i].find))
+            first++;
+        if (first == i && is_judged(view, i))
             claims[i].find(view);
     }
 }
@@ -62,23 +244,147 @@ static void say_broken(enum finding_kind kind, const struct view *view, struct c
     size_t first = 0, more = findings->counts[kind] - 1;
     while (findings->items[first].kind != kind)
         first++;
-    out->result = CLAIM_BROKEN;
     if (more > 0)
-        snprintf(out->text, sizeof out->text, "%.360s; and %zu more", findings->items[first].text,
-                 more);
+        say(out, CLAIM_BROKEN, "%.360s; and %zu more", findings->items[first].text, more);
     else
-        snprintf(out->text, sizeof out->text, "%s", findings->items[first].text);
+        say(out, CLAIM_BROKEN, "%s", findings->items[first].text);
 }
 
-void claims_say(enum finding_kind kind, const struct view *view, struct claim_finding *out)
+static void say_claim(enum finding_kind kind, const struct view *view, struct claim_finding *out)
 {
     const char *lacking = lacks(view, claims[kind].needs);
-    if (view->findings->counts[kind] > 0) {
+    if (view->findings->counts[kind] > 0)
         say_broken(kind, view, out);
-    } else if (lacking) {
-        out->result = CLAIM_NOT_CHECKED;
-        snprintf(out->text, sizeof out->text, "%s", lacking);
-    } else {
+    else if (lacking)
+        unchecked(out, "%s", lacking);
+    else
         claims[kind].tested(view, out);
+}
+
+/* An order of a user who never asked: the load was not alone, or the reset left something. */
+static const struct person *find_stranger(const struct people *people)
+{
+    for (size_t i = 0; i < people->count; i++) {
+        if (people->items[i].asked == 0 && people->items[i].rows > 0)
+            return &people->items[i];
     }
+    return NULL;
+}
+
+static void conclude(const struct view *view, struct shop_judgement *out)
+{
+    size_t counts[CLAIM_BROKEN + 1] = {0};
+    const struct people *people = view->people;
+    const struct person *stranger = find_stranger(people);
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
+        counts[out->claims[i].result]++;
+    size_t wanted = FINDING_KIND_COUNT - counts[CLAIM_NOT_ASKED];
+    out->verdict = SHOP_VERDICT_INVALID;
+    if (counts[CLAIM_BROKEN] > 0) {
+        out->verdict = SHOP_VERDICT_BROKEN;
+        snprintf(out->why, sizeof out->why, "%zu of %zu claims are broken", counts[CLAIM_BROKEN],
+                 wanted);
+    } else if (view->rows->has_orders ? people->units == 0 : people->sold == 0)
+        snprintf(out->why, sizeof out->why, "nothing was sold, so nothing was shown");
+    else if (counts[CLAIM_KEPT] == 0)
+        snprintf(out->why, sizeof out->why, "no claim could be checked");
+    else if (stranger)
+        snprintf(out->why, sizeof out->why,
+                 "order %.80s is of user %.80s, who did not ask: somebody else buys, or the reset "
+                 "leaves orders",
+                 stranger->row->id ? stranger->row->id : "(no id)", stranger->user);
+    else if (out->claims[FINDING_OVERSOLD].result == CLAIM_NOT_CHECKED && view->rows->has_orders)
+        snprintf(out->why, sizeof out->why,
+                 "the stock did not run out: more buyers, or less stock");
+    else {
+        out->verdict = SHOP_VERDICT_KEPT;
+        snprintf(out->why, sizeof out->why, "%zu of %zu claims were checked, and all of these hold",
+                 counts[CLAIM_KEPT], wanted);
+    }
+}
+
+/* Books that are not told apart by products, and purchases that name neither it nor a quantity. */
+static bool complete(struct ledger *ledger, struct error *error)
+{
+    const struct ledger_product *product = &ledger->products[0];
+    struct rows *books = &ledger->books;
+    int64_t largest = 1;
+    for (size_t i = 0; i < books->orders_count; i++) {
+        books->orders[i].product = product->id;
+        largest = books->orders[i].quantity > largest ? books->orders[i].quantity : largest;
+    }
+    for (size_t i = 0; i < ledger->ops_count; i++) {
+        ledger->ops[i].product = product->id;
+        ledger->ops[i].quantity = largest;
+    }
+    if (!books->has_left)
+        return true;
+    if (!books->products)
+        books->products = malloc(sizeof *books->products);
+    if (!books->products)
+        return error_fail(error, "out of memory");
+    books->products_count = 1;
+    books->products[0] =
+        (struct row_product){.id = product->id, .initial = product->stock, .stock = books->left};
+    return true;
+}
+
+static bool judge(const struct shop_terms *terms, struct view *view, struct shop_judgement *out,
+                  struct error *error)
+{
+    const struct findings *findings = view->findings;
+    if (!view_init(view, error))
+        return false;
+    claims_find(view);
+    findings_sort(view->findings);
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
+        if (terms->claims[i] && *claim_name((enum finding_kind)i))
+            say_claim((enum finding_kind)i, view, &out->claims[i]);
+    }
+    conclude(view, out);
+    view_fini(view);
+    return !findings->no_memory || error_fail(error, "out of memory");
+}
+
+bool claims_judge(const struct shop_terms *terms, struct ledger *ledger, struct shop_judgement *out,
+                  struct error *error)
+{
+    struct people people;
+    struct findings findings = {0};
+    struct view view = {.ledger = ledger,
+                        .rows = &ledger->books,
+                        .people = &people,
+                        .findings = &findings,
+                        .limits = {EXACT_OPS, EXACT_BUDGET},
+                        .order_pointer = terms->order_pointer};
+    *out = (struct shop_judgement){.verdict = SHOP_VERDICT_INVALID};
+    bool good = people_make(&people, ledger) || error_fail(error, "out of memory");
+    good = good && complete(ledger, error) && judge(terms, &view, out, error);
+    findings_fini(&findings);
+    people_fini(&people);
+    return good;
+}
+
+const char *claim_result_name(enum claim_result result)
+{
+    static const char *const names[] = {[CLAIM_NOT_ASKED] = "",
+                                        [CLAIM_KEPT] = "kept",
+                                        [CLAIM_NOT_CHECKED] = "not checked",
+                                        [CLAIM_BROKEN] = "BROKEN"};
+    return names[result];
+}
+
+const char *shop_verdict_name(enum shop_verdict verdict)
+{
+    static const char *const names[] = {[SHOP_VERDICT_KEPT] = "kept",
+                                        [SHOP_VERDICT_BROKEN] = "BROKEN",
+                                        [SHOP_VERDICT_INVALID] = "INVALID"};
+    return names[verdict];
+}
+
+int shop_verdict_exit_status(enum shop_verdict verdict)
+{
+    static const int statuses[] = {
+        [SHOP_VERDICT_KEPT] = 0, [SHOP_VERDICT_BROKEN] = 1, [SHOP_VERDICT_INVALID] = 2};
+    return statuses[verdict];
 }

@@ -1,7 +1,6 @@
 /*
  * What the checker finds: each violation by the invariant that it breaks, with the operations that
- * show it. claims.def has the
- * table of these, whose numbers are those of docs/JUDGING.md.
+ * show it. claims.def has the table of these, whose numbers are those of docs/JUDGING.md.
  */
 #ifndef SECKILL_LOADTEST_JUDGE_CLAIMS_FINDINGS_H
 #define SECKILL_LOADTEST_JUDGE_CLAIMS_FINDINGS_H
@@ -39,15 +38,6 @@ struct findings {
     int64_t gone; /* those of CONSERVATION that the stock lost and nobody bought */
     struct finding spare;
     bool no_memory; /* something is missing: nothing may be said of what was checked */
-};
-
-/* Of a shop's claims, each with its result. */
-enum claim_result { CLAIM_NOT_ASKED, CLAIM_KEPT, CLAIM_NOT_CHECKED, CLAIM_BROKEN };
-
-/* A claim's result and its words: the numbers, and for a broken one an example. */
-struct claim_finding {
-    enum claim_result result;
-    char text[FINDING_TEXT_SIZE];
 };
 
 /* Findings begin as (struct findings){0}. */

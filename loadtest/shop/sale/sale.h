@@ -6,7 +6,7 @@
 #ifndef SECKILL_LOADTEST_SHOP_SALE_SALE_H
 #define SECKILL_LOADTEST_SHOP_SALE_SALE_H
 
-#include "loadtest/judge/claims/shop_claims.h"
+#include "loadtest/judge/claims/claims.h"
 #include "loadtest/load/latency.h"
 #include "loadtest/shop/load/send.h"
 
