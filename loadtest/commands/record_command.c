@@ -6,6 +6,7 @@
 #include "loadtest/commands/commands.h"
 
 #include "loadtest/commands/harness.h"
+#include "loadtest/engine/http_request.h"
 #include "loadtest/ledger/record/recorder.h"
 
 #include <inttypes.h>
@@ -62,7 +63,8 @@ static bool record(const struct harness *harness, const struct record_options *o
         .duration_us = options->duration_s * CLOCK_US_PER_S,
         .operations = own->operations,
         .settle_us = SETTLE_US + (own->holds ? own->hold_s * CLOCK_US_PER_S : 0),
-        .exchange = {.query = query, .token = options->admin_token},
+        .query = query,
+        .token = options->admin_token,
         .mix = {.seed = options->seed,
                 .first_product = options->first_product,
                 .products = options->products,

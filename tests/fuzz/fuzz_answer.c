@@ -8,7 +8,7 @@
 #include "fuzz/fuzz.h"
 
 #include "loadtest/fleet/scrape.h"
-#include "loadtest/ledger/record/exchange.h"
+#include "loadtest/ledger/record/recorder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ enum { KINDS = 1 + LEDGER_KINDS };
 static void read_op(enum ledger_kind kind, const struct answer *answer)
 {
     struct ledger_asked asked = {.op.kind = kind};
-    const struct ledger_op op = (exchange_read(&asked, answer), asked.op);
+    const struct ledger_op op = (recorder_take(&asked, answer), asked.op);
 
     FUZZ_HOLDS(op.status == answer->status);
     FUZZ_HOLDS((op.result == LEDGER_OK) <= (op.status / 100 == 2));

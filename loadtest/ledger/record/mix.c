@@ -31,7 +31,7 @@ struct waiting {
 
 /* A ring: what came first is due first, or stands in the way of what is due for a moment. */
 struct waiting_list {
-    struct waiting *items; /* owned */
+    struct waiting items[WAITING_MAX];
     size_t at, count;
 };
 
@@ -55,23 +55,11 @@ struct mix *mix_create(const struct mix_plan *plan)
         return NULL;
     mix->plan = plan;
     mix->random = random_begin(plan->seed, 0);
-    bool good = true;
-    for (size_t i = 0; i < WAITING_LISTS; i++) {
-        mix->waiting[i].items = calloc(WAITING_MAX, sizeof *mix->waiting[i].items);
-        good = good && mix->waiting[i].items;
-    }
-    if (good)
-        return mix;
-    mix_destroy(mix);
-    return NULL;
+    return mix;
 }
 
 void mix_destroy(struct mix *mix)
 {
-    if (!mix)
-        return;
-    for (size_t i = 0; i < WAITING_LISTS; i++)
-        free(mix->waiting[i].items);
     free(mix);
 }
 

@@ -6,7 +6,10 @@
 #include "loadtest/base/process.h"
 #include "loadtest/engine/plain.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { REST_US = 50000 };
 
@@ -24,6 +27,85 @@ struct recorder {
     struct mix *mix;    /* owned */
     int64_t until_us, give_up_us;
 };
+
+static void write_target(const struct recorder_plan *plan, const struct ledger_op *op,
+                         char out[REQUEST_TARGET_SIZE])
+{
+    if (op->kind == LEDGER_BUY)
+        http_request_order_target(out, REQUEST_TARGET_SIZE, op->strategy, plan->query);
+    else if (op->kind == LEDGER_RESTOCK)
+        http_request_restock_target(out, REQUEST_TARGET_SIZE, op->product, op->strategy,
+                                    plan->query);
+    else
+        snprintf(out, REQUEST_TARGET_SIZE, "/orders/%s%s", op->order,
+                 op->kind == LEDGER_CANCEL ? "/cancel"
+                 : op->kind == LEDGER_PAY  ? "/pay"
+                                           : "");
+}
+
+static void ask(const struct recorder_plan *plan, const struct ledger_op *op,
+                struct http_request *out)
+{
+    *out = (struct http_request){.method = op->kind == LEDGER_READ ? "GET" : "POST"};
+    write_target(plan, op, out->target);
+    if (op->kind == LEDGER_BUY)
+        http_request_order_body(out->body,
+                                &(struct http_order){op->product, strtoll(op->user, NULL, 10),
+                                                     op->quantity, op->hold_s});
+    if (op->kind == LEDGER_RESTOCK) {
+        http_request_restock_body(out->body, op->quantity);
+        out->token = plan->token;
+    }
+    if (op->key)
+        snprintf(out->key, sizeof out->key, "%s", op->key);
+}
+
+static enum ledger_result result_of(int status, const char *code)
+{
+    if (status >= 200 && status <= 299)
+        return LEDGER_OK;
+    bool nothing_done = (status >= 400 && status <= 499) || (status == 503 && *code);
+    return nothing_done ? LEDGER_FAIL : LEDGER_INFO;
+}
+
+/* The order of an answer is its "id", of a problem its "order_id". */
+static void read_order(struct ledger_asked *asked, const struct answer_fields *fields)
+{
+    struct ledger_op *op = &asked->op;
+    const char *id = op->result == LEDGER_OK ? fields->id : fields->order_id;
+    int state = ledger_state_of(fields->status);
+    if (op->kind == LEDGER_BUY && *id && strlen(id) < sizeof asked->order) {
+        snprintf(asked->order, sizeof asked->order, "%.36s", id);
+        op->order = asked->order;
+    } else if (op->result == LEDGER_OK && op->order && *id && strcmp(op->order, id) != 0) {
+        snprintf(asked->named, sizeof asked->named, "%.36s", id);
+        op->named = asked->named;
+    }
+    if (op->result == LEDGER_OK && state > 0)
+        op->state = (enum ledger_state)state;
+}
+
+void recorder_take(struct ledger_asked *asked, const struct answer *answer)
+{
+    struct ledger_op *op = &asked->op;
+    struct answer_fields fields;
+    answer_fields(answer, &fields);
+    op->status = answer->status;
+    snprintf(op->code, sizeof op->code, "%s", fields.code);
+    op->result = result_of(op->status, op->code);
+    read_order(asked, &fields);
+    /* Sold, and nobody can say what: an answer that cannot be read is none. */
+    if (op->kind == LEDGER_BUY && op->result == LEDGER_OK && !op->order)
+        op->result = LEDGER_INFO;
+}
+
+/* There is no answer. Of a request that was not sent whole nothing can have been done. */
+static void lose(struct ledger_op *op, bool sent)
+{
+    op->status = 0;
+    op->result = sent ? LEDGER_INFO : LEDGER_FAIL;
+    snprintf(op->code, sizeof op->code, "%s", sent ? "" : "not_sent");
+}
 
 static bool is_time_over(const struct recorder *recorder, int64_t now_us)
 {
@@ -45,7 +127,7 @@ static enum engine_next next(void *self, size_t connection, int64_t now_us,
     slot->asked.op.number = ++recorder->result->operations;
     slot->asked.op.start_us = now_us;
     ledger_write_begin(recorder->writer, &slot->asked.op);
-    exchange_ask(&recorder->plan->exchange, &slot->asked.op, request);
+    ask(recorder->plan, &slot->asked.op, request);
     return ENGINE_ASKS;
 }
 
@@ -60,9 +142,9 @@ static void answered(void *self, size_t connection, int64_t now_us, const struct
     struct slot *slot = &recorder->slots[connection];
     struct ledger_op *op = &slot->asked.op;
     if (answer->status)
-        exchange_read(&slot->asked, answer);
+        recorder_take(&slot->asked, answer);
     else
-        exchange_lose(op, !answer->unsent);
+        lose(op, !answer->unsent);
     op->end_us = now_us;
     ledger_write_end(recorder->writer, op);
     mix_learn(recorder->mix, now_us, op);

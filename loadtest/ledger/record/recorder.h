@@ -10,8 +10,8 @@
 #ifndef SECKILL_LOADTEST_LEDGER_RECORD_RECORDER_H
 #define SECKILL_LOADTEST_LEDGER_RECORD_RECORDER_H
 
+#include "loadtest/engine/answer.h"
 #include "loadtest/ledger/ledger_write.h"
-#include "loadtest/ledger/record/exchange.h"
 #include "loadtest/ledger/record/mix.h"
 
 struct recorder_plan {
@@ -21,7 +21,8 @@ struct recorder_plan {
     int64_t duration_us;
     int64_t operations; /* at most; 0: any number */
     int64_t settle_us;  /* the longest that accepted orders are waited for */
-    struct exchange exchange;
+    const char *query;  /* borrowed: what stands behind "strategy=NAME", as "&wait_ms=5" */
+    const char *token;  /* borrowed: of admin calls; "": none */
     struct mix_plan mix;
 };
 
@@ -34,5 +35,9 @@ struct recorder_result {
  * then what was done so far, and no end. */
 bool recorder_run(const struct recorder_plan *plan, struct json_lines *writer,
                   struct recorder_result *result, struct error *error);
+
+/* An answer of the servers as the operation's end: its result, status, code, order and state. A 503
+ * of the API's own, which has a code, says that nothing was done; any other 5xx says nothing. */
+void recorder_take(struct ledger_asked *asked, const struct answer *answer);
 
 #endif
