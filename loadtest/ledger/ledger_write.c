@@ -9,31 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- lines --- */
-
 struct json_lines {
     FILE *to; /* owned */
     char path[1200];
     bool failed;
 };
-
-/* Makes the file anew. NULL with the error when it cannot. */
-static struct json_lines *create(const char *path, struct error *error)
-{
-    struct json_lines *lines = calloc(1, sizeof *lines);
-    if (!lines) {
-        error_fail(error, "out of memory");
-        return NULL;
-    }
-    snprintf(lines->path, sizeof lines->path, "%s", path);
-    lines->to = fopen(path, "we");
-    if (!lines->to) {
-        error_fail(error, "%s: %s", path, strerror(errno));
-        free(lines);
-        return NULL;
-    }
-    return lines;
-}
 
 /* Takes the line; NULL is a line for which there was no memory. */
 static void put(struct json_lines *lines, json_t *line)
@@ -55,15 +35,6 @@ static void set_text(json_t *line, const char *name, const char *value)
         json_object_set_new(line, name, json_string(value));
 }
 
-/* When the file began, and by which clock its times are. */
-static void set_began(json_t *line)
-{
-    char began[CLOCK_RFC3339_LENGTH + 1];
-    clock_format_rfc3339(clock_wall_us(), began);
-    set_text(line, "began", began);
-    set_text(line, "clock", "CLOCK_MONOTONIC");
-}
-
 bool json_lines_flush(struct json_lines *lines, struct error *error)
 {
     if (fflush(lines->to) != 0 || ferror(lines->to))
@@ -83,10 +54,10 @@ bool json_lines_close(struct json_lines *lines, struct error *error)
     return good;
 }
 
-/* --- a ledger's --- */
-
+/* Also when the file began, and by which clock its times are. */
 static json_t *first_line(const struct ledger *ledger, const char *target)
 {
+    char began[CLOCK_RFC3339_LENGTH + 1];
     json_t *line = json_object();
     set_number(line, "ledger", LEDGER_FORMAT);
     set_number(line, "seed", ledger->seed);
@@ -96,16 +67,27 @@ static json_t *first_line(const struct ledger *ledger, const char *target)
         set_number(line, "connections", ledger->load.connections);
         set_number(line, "rate_per_s", ledger->load.rate_per_s);
     }
-    set_began(line);
+    clock_format_rfc3339(clock_wall_us(), began);
+    set_text(line, "began", began);
+    set_text(line, "clock", "CLOCK_MONOTONIC");
     return line;
 }
 
 struct json_lines *ledger_create(const char *path, const struct ledger *ledger, const char *target,
                                  struct error *error)
 {
-    struct json_lines *writer = create(path, error);
-    if (!writer)
+    struct json_lines *writer = calloc(1, sizeof *writer);
+    if (!writer) {
+        error_fail(error, "out of memory");
         return NULL;
+    }
+    snprintf(writer->path, sizeof writer->path, "%s", path);
+    writer->to = fopen(path, "we");
+    if (!writer->to) {
+        error_fail(error, "%s: %s", path, strerror(errno));
+        free(writer);
+        return NULL;
+    }
     put(writer, first_line(ledger, target));
     for (size_t i = 0; i < ledger->products_count; i++)
         ledger_write_product(writer, &ledger->products[i]);
@@ -117,12 +99,6 @@ static void set_count(json_t *line, const char *name, int64_t value)
 {
     if (value)
         set_number(line, name, value);
-}
-
-static void set_true(json_t *line, const char *name, bool is)
-{
-    if (is)
-        json_object_set_new(line, name, json_true());
 }
 
 void ledger_write_product(struct json_lines *writer, const struct ledger_product *product)
@@ -148,7 +124,8 @@ void ledger_write_begin(struct json_lines *writer, const struct ledger_op *op)
     set_count(line, "quantity", op->quantity);
     set_count(line, "hold_s", op->hold_s);
     set_text(line, "key", op->key);
-    set_true(line, "repeat", op->repeat);
+    if (op->repeat)
+        json_object_set_new(line, "repeat", json_true());
     set_text(line, "strategy", op->strategy);
     if (op->kind != LEDGER_BUY)
         set_text(line, "order", op->order);

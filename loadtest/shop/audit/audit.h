@@ -7,7 +7,7 @@
 #ifndef SECKILL_LOADTEST_SHOP_AUDIT_H
 #define SECKILL_LOADTEST_SHOP_AUDIT_H
 
-#include "loadtest/ledger/rows.h"
+#include "loadtest/ledger/ledger.h"
 #include "loadtest/shop/target.h"
 
 enum { QUERY_LIMIT_MS = 60000 };
