@@ -23,31 +23,32 @@ extern struct hand hand;
  * A test: what happens, and what is found then, in these words with ';' between. BEGIN and END are
  * times in us, or behind a second ("1s+5"); an END of 0: no answer. A KEY of "-": none.
  *
- *     begin STOCK                      a sale, nothing sold yet; by its row all of it is left
- *     sell ID USER KEY BEGIN END       a buy that was answered with 201, and its row
- *     buy USER KEY BEGIN END           one without an answer
- *     refuse USER KEY BEGIN END        one that was told sold_out
- *     hold ID USER BEGIN END           as sell, and to be paid within a second
- *     pay ID BEGIN END STATUS [CODE]   a payment; cancel ID BEGIN END STATUS: a cancel
- *     look ID BEGIN END STATE          a read; "none": it found nothing
- *     restock BEGIN END UNITS          one that was done; refill UNITS: its row
- *     row ID USER KEY STATE            in the order of their ids; sold ID USER KEY: one with its
- *                                      unit gone from the stock
- *     ends ID STATE                    a sale that is none any more: its row, and its unit goes
- * back
+ *     begin STOCK                     a sale, nothing sold yet; by its row all of it is left
+ *     sell ID USER KEY BEGIN END      a buy that was answered with 201, and its row
+ *     buy USER KEY BEGIN END          one without an answer
+ *     refuse USER KEY BEGIN END       one that was told sold_out
+ *     hold ID USER BEGIN END          as sell, and to be paid within a second
+ *     pay ID BEGIN END STATUS [CODE]  a payment; cancel ID BEGIN END STATUS: a cancel
+ *     look ID BEGIN END STATE         a read; "none": it found nothing
+ *     restock BEGIN END UNITS         one that was done; refill UNITS: by its product's row
+ *     row ID USER KEY STATE           in the order of their ids
+ *     sold ID USER KEY                the same, with its unit gone from the stock
+ *     ends ID STATE                   a sale that is none any more: its row; its unit goes back
  *
- *     answer STATUS [CODE]             of the operation that came last; names ORDER STATE: its
- * order unknown                          nobody knows what became of it last MEMBER VALUE another
- * member of it; first MEMBER VALUE: of the first one order N MEMBER [VALUE]           of a row,
- * from 0 keyless                          the last operation and the last row left UNITS so many
- * more by the row (or fewer) limit UNITS                      of the ledger; row_limit UNITS: of
- * the row
+ *     answer STATUS [CODE]            of the operation that came last
+ *     names ORDER STATE               the same
+ *     unknown                         nobody knows what became of it
+ *     last MEMBER VALUE               another member of it; first MEMBER VALUE: of the first one
+ *     order N MEMBER [VALUE]          of a row, from 0
+ *     keyless                         the last operation and the last row
+ *     left UNITS                      so many more by the row, or fewer
+ *     limit UNITS                     of the ledger; row_limit UNITS: of the row
  *
- *     clean                            nothing is found
- *     finds KIND TIMES UNITS           this, and of the others only what the exact search says of
- *                                      the same thing
- *     run                              whatever is found; counts KIND TIMES: of one kind
- *     is FIGURE NUMBER                 of the last result
+ *     clean                           nothing is found
+ *     finds KIND TIMES UNITS          this, and of the others only what the exact search says of
+ *                                     the same thing
+ *     run                             whatever is found; counts KIND TIMES: of one kind
+ *     is FIGURE NUMBER                of the last result
  */
 struct scene {
     const char *name, *happens;
