@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "loadtest/engine/answer.h"
 #include "loadtest/fleet/scrape.h"
-#include "loadtest/judge/books.h"
 #include "loadtest/judge/verdict.h"
 
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #define SECKILL_LOADTEST_JUDGE_WITNESS_H
 
 #include "base/error.h"
-#include "loadtest/judge/books.h"
+#include "loadtest/judge/verdict.h"
 
 #include <stddef.h>
 #include <stdint.h>

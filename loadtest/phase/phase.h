@@ -12,7 +12,6 @@
 
 #include "loadtest/base/options.h"
 #include "loadtest/fleet/fleet.h"
-#include "loadtest/judge/books.h"
 #include "loadtest/judge/threshold.h"
 #include "loadtest/judge/verdict.h"
 #include "loadtest/load/wrk.h"
