@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *id_of(const struct row_order *row)
-{
-    return row && row->id ? row->id : "(no id)";
-}
-
 static int64_t product_of(const struct view *view)
 {
     return view->ledger->products[0].id;
@@ -82,7 +77,7 @@ static void check_refused(const struct view *view)
         findings_add(view->findings, FINDING_REFUSED, product_of(view), with,
                      "%" PRId64 " users have an order and were refused each time; user %.80s has "
                      "order %.80s",
-                     with, example->user, id_of(example->row));
+                     with, example->user, view_id(example->row));
 }
 
 static int by_key(const void *a, const void *b)
@@ -133,8 +128,8 @@ static void check_keys_sent(const struct view *view)
         findings_add(view->findings, FINDING_DUPLICATE, product_of(view), more,
                      "%" PRId64 " users have more orders than they sent keys; user %.80s sent %zu "
                      "and has orders %.80s and %.80s",
-                     more, example->user, example->keys, id_of(example->row),
-                     example->second ? id_of(example->second) : "no other");
+                     more, example->user, example->keys, view_id(example->row),
+                     example->second ? view_id(example->second) : "no other");
 }
 
 static const struct ledger_op *first_sold_out(const struct ledger *ledger)

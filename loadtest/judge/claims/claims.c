@@ -292,7 +292,7 @@ static void conclude(const struct view *view, struct shop_judgement *out)
         snprintf(out->why, sizeof out->why,
                  "order %.80s is of user %.80s, who did not ask: somebody else buys, or the reset "
                  "leaves orders",
-                 stranger->row->id ? stranger->row->id : "(no id)", stranger->user);
+                 view_id(stranger->row), stranger->user);
     else if (out->claims[FINDING_OVERSOLD].result == CLAIM_NOT_CHECKED && view->rows->has_orders)
         snprintf(out->why, sizeof out->why,
                  "the stock did not run out: more buyers, or less stock");

@@ -119,8 +119,8 @@ static struct finding *tell_oversold(const struct view *view, const struct view_
                         beyond > meanwhile ? beyond : meanwhile,
                         "%" PRId64 " units in %zu orders, %" PRId64 " were on sale: %" PRId64
                         " too many, the first of them order %.80s of user %.80s",
-                        units->taken, units->orders, units->there, beyond,
-                        row->id ? row->id : "(no id)", row->user ? row->user : "(not named)");
+                        units->taken, units->orders, units->there, beyond, view_id(row),
+                        row->user ? row->user : "(not named)");
 }
 
 static void check_oversold(const struct view *view, const struct view_product *product,
@@ -166,11 +166,6 @@ static void check_below_nothing(const struct view *view, const struct view_produ
                      "%" PRId64 " are left", product->row->stock);
 }
 
-static const char *name_of(const struct view_order *order)
-{
-    return order->row->id ? order->row->id : "(no id)";
-}
-
 /* One user's orders of a product. */
 static void judge_user(const struct view *view, struct view_order *const *orders, size_t count,
                        int64_t limit)
@@ -183,8 +178,8 @@ static void judge_user(const struct view *view, struct view_order *const *orders
     struct finding *finding = findings_add(
         view->findings, FINDING_LIMIT, orders[0]->row->product, units - limit,
         "user %.80s has %" PRId64 " units, of %" PRId64 " at the most: orders %.80s%s%.80s",
-        orders[0]->row->user, units, limit, name_of(orders[0]), count > 1 ? " and " : "",
-        count > 1 ? name_of(orders[1]) : "");
+        orders[0]->row->user, units, limit, view_id(orders[0]->row), count > 1 ? " and " : "",
+        count > 1 ? view_id(orders[1]->row) : "");
     for (size_t i = 0; i < count; i++) {
         if (view_keeps(orders[i]->row))
             finding_show(finding, orders[i]->buy);

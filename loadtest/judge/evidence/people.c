@@ -105,7 +105,6 @@ static void count_row(struct people *out, const struct row_order *row)
         return;
     struct person *person = people_find(out, row->user);
     person->rows++;
-    person->units += row->quantity;
     if (!person->row)
         person->row = row;
     else if (!person->second)

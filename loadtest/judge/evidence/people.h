@@ -17,7 +17,6 @@ struct person {
     int64_t bought;  /* the same, a repeat of a key not among them */
     int64_t full_us; /* when this user had been told `sold` as often as the limit is; 0: never */
     size_t rows;
-    int64_t units;
     const struct row_order *row, *second; /* the first two orders; borrowed */
 };
 

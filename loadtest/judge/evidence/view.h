@@ -132,6 +132,12 @@ static inline bool view_takes(const struct row_order *row)
     return row->state != LEDGER_FAILED;
 }
 
+/* "(no id)" where a shop names none; NULL is no row. */
+static inline const char *view_id(const struct row_order *row)
+{
+    return row && row->id ? row->id : "(no id)";
+}
+
 bool view_is_code(const struct ledger_op *op, const char *code);
 
 #endif

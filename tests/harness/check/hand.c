@@ -2,6 +2,7 @@
 #include "lib/t.h"
 
 #include "harness/check/hand.h"
+#include "loadtest/base/pool.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,22 +17,26 @@ static char *words[8]; /* of it; "" behind the last */
 
 static const struct exact_limits limits = {.ops = 200, .budget = 200000};
 
+int hand_tear_down(void **state)
+{
+    (void)state;
+    ledger_fini(&hand.ledger);
+    rows_fini(&hand.rows);
+    check_result_fini(&hand.result);
+    return 0;
+}
+
 void begin(int64_t stock)
 {
     struct ledger_product product = {.id = HAND_PRODUCT, .stock = stock, .epoch = 9};
-    ledger_fini(&hand.ledger);
-    check_result_fini(&hand.result);
-    ledger_add_product(&hand.ledger, &product);
+    hand_tear_down(NULL);
+    assert_true(ledger_add_product(&hand.ledger, &product));
     hand.ledger.done = true;
-    hand.product =
+    hand.rows.has_orders = true;
+    assert_non_null(
+        array_add(&hand.rows.products, &hand.rows.products_count, sizeof *hand.rows.products));
+    *hand.rows.products =
         (struct row_product){.id = HAND_PRODUCT, .epoch = 9, .initial = stock, .stock = stock};
-    for (size_t i = 0; i < hand.rows.orders_count; i++) {
-        free(hand.orders[i].id);
-        free(hand.orders[i].user);
-        free(hand.orders[i].key);
-    }
-    hand.rows = (struct rows){
-        .has_orders = true, .products = &hand.product, .products_count = 1, .orders = hand.orders};
 }
 
 static char *copy(const char *text)
@@ -89,19 +94,19 @@ static struct ledger_op *names(struct ledger_op *to, const char *order, enum led
 
 static struct row_order *row(const char *id, int64_t user, const char *key)
 {
-    struct row_order *new = &hand.orders[hand.rows.orders_count++];
-    *new = (struct row_order){.id = copy(id),
-                              .product = HAND_PRODUCT,
-                              .user = name_of(user),
-                              .quantity = 1,
-                              .state = LEDGER_CONFIRMED,
-                              .key = copy(key)};
+    struct row_order *new = rows_add_order(&hand.rows);
+    assert_non_null(new);
+    new->id = copy(id);
+    new->product = HAND_PRODUCT;
+    new->user = name_of(user);
+    new->quantity = 1;
+    new->key = copy(key);
     return new;
 }
 
 static struct row_order *sold_row(const char *id, int64_t user, const char *key)
 {
-    hand.product.stock--;
+    hand.rows.products->stock--;
     return row(id, user, key);
 }
 
@@ -115,7 +120,7 @@ struct ledger_op *sell(const char *id, int64_t user, const char *key, int64_t st
 static struct ledger_op *hold(const char *id, int64_t user, int64_t start_us, int64_t end_us)
 {
     struct ledger_op *new = sell(id, user, NULL, start_us, end_us);
-    hand.orders[hand.rows.orders_count - 1].state = LEDGER_PENDING;
+    hand.rows.orders[hand.rows.orders_count - 1].state = LEDGER_PENDING;
     new->state = LEDGER_PENDING;
     new->hold_s = 1;
     return new;
@@ -124,10 +129,10 @@ static struct ledger_op *hold(const char *id, int64_t user, int64_t start_us, in
 static void ends(const char *id, enum ledger_state state)
 {
     for (size_t i = 0; i < hand.rows.orders_count; i++) {
-        if (strcmp(hand.orders[i].id, id) == 0)
-            hand.orders[i].state = state;
+        if (strcmp(hand.rows.orders[i].id, id) == 0)
+            hand.rows.orders[i].state = state;
     }
-    hand.product.stock++;
+    hand.rows.products->stock++;
 }
 
 static void is_number(const char *what, int64_t is, int64_t wanted)
@@ -166,14 +171,6 @@ void finds(enum finding_kind kind, size_t times, int64_t units)
     }
     is_number("units", hand.result.findings.units[kind], units);
     is_number("verdict", hand.result.verdict, CHECK_VIOLATED);
-}
-
-int hand_tear_down(void **state)
-{
-    (void)state;
-    begin(0);
-    ledger_fini(&hand.ledger);
-    return 0;
 }
 
 /* --- scenes --- */
@@ -232,8 +229,8 @@ static void ask(enum ledger_kind kind, int status, enum ledger_state done)
 
 static void refill(int64_t quantity)
 {
-    hand.product.restocked += quantity;
-    hand.product.stock += quantity;
+    hand.rows.products->restocked += quantity;
+    hand.rows.products->stock += quantity;
 }
 
 /* An operation or a row. */
@@ -326,19 +323,19 @@ static bool changes(void)
     else if (verb("first"))
         set_op(&hand.ledger.ops[0], words[1], 2);
     else if (verb("order"))
-        set_order(&hand.orders[number(1)], words[2]);
+        set_order(&hand.rows.orders[number(1)], words[2]);
     else if (verb("keyless")) {
         forget_key(&last()->key);
-        forget_key(&hand.orders[hand.rows.orders_count - 1].key);
+        forget_key(&hand.rows.orders[hand.rows.orders_count - 1].key);
     } else if (verb("unknown")) {
         last()->result = LEDGER_INFO;
         last()->state = LEDGER_STATE_NONE;
     } else if (verb("left"))
-        hand.product.stock += number(1);
+        hand.rows.products->stock += number(1);
     else if (verb("limit"))
         hand.ledger.products[0].limit = number(1);
     else if (verb("row_limit"))
-        hand.product.limit = number(1);
+        hand.rows.products->limit = number(1);
     else
         return false;
     return true;

@@ -7,12 +7,10 @@
 
 #include "loadtest/judge/claims/check.h"
 
-enum { HAND_PRODUCT = 1, HAND_ROWS_MAX = 64 };
+enum { HAND_PRODUCT = 1 };
 
 struct hand {
     struct ledger ledger;
-    struct row_order orders[HAND_ROWS_MAX];
-    struct row_product product;
     struct rows rows;
     struct check_result result;
     struct error error;

@@ -199,11 +199,11 @@ SCENES(scenes)
 TEST(another_sale_is_not_judged)
 {
     happens(CLEAN_SALE);
-    hand.product.epoch = 10;
+    hand.rows.products->epoch = 10;
     assert_false(check_run(&hand.result, &hand.ledger, &hand.rows, &limits, &hand.error));
     t_says(hand.error.text, "again");
-    hand.product.epoch = 9;
-    hand.product.initial = 3;
+    hand.rows.products->epoch = 9;
+    hand.rows.products->initial = 3;
     assert_false(check_run(&hand.result, &hand.ledger, &hand.rows, &limits, &hand.error));
     hand.rows.products_count = 0;
     assert_false(check_run(&hand.result, &hand.ledger, &hand.rows, &limits, &hand.error));
@@ -242,12 +242,12 @@ TEST(wrong_cell)
 {
     happens("begin 2; sell 01900000-0000-7000-8000-010000000000 1 k1 10 20; "
             "sell 01900000-0000-7000-8000-020000000000 2 k2 10 20; clean");
-    hand.orders[0].cell = 1;
-    hand.orders[1].cell = 2;
+    hand.rows.orders[0].cell = 1;
+    hand.rows.orders[1].cell = 2;
     is_clean();
-    hand.orders[1].cell = 1;
+    hand.rows.orders[1].cell = 1;
     finds(FINDING_CELL, 1, 0);
-    hand.orders[1].cell = 2;
+    hand.rows.orders[1].cell = 2;
 
     struct row_product stray = {.id = HAND_PRODUCT, .epoch = 3, .cell = 2};
     hand.rows.strays = &stray;
@@ -255,7 +255,7 @@ TEST(wrong_cell)
     is_clean(); /* it has moved away */
     stray.initial = 5;
     finds(FINDING_CELL, 1, 0);
-    hand.rows.strays_count = 0;
+    hand.rows.strays = NULL;
 }
 
 TEST(residue)
@@ -272,7 +272,7 @@ TEST(residue)
 TEST(a_cache_that_differs)
 {
     happens(CLEAN_SALE);
-    struct row_mirror mirror = {.product = HAND_PRODUCT, .stock = hand.product.stock};
+    struct row_mirror mirror = {.product = HAND_PRODUCT, .stock = hand.rows.products->stock};
     hand.rows.mirrors = &mirror;
     hand.rows.mirrors_count = 1;
     is_clean();
@@ -280,7 +280,7 @@ TEST(a_cache_that_differs)
     finds(FINDING_CACHE, 1, 2);
     mirror.reserved = 2; /* as a reservation that nobody decides */
     finds(FINDING_RESIDUE, 1, 2);
-    hand.rows.mirrors_count = 0;
+    hand.rows.mirrors = NULL;
 }
 
 TEST(a_search_that_gives_up_is_no_pass)
