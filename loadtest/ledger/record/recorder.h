@@ -2,6 +2,12 @@
  * The recording crowd: connections that are each kept busy with an operation of the mix, written
  * down before it is sent and after it is answered.
  *
+ * The mix: buys with and without a key, repeats of a key, cancels of what was sold, restocks,
+ * reads, and reads of what was accepted (202) until it is decided. Where some buys are to be paid
+ * later: payments at once, payments when the hold ends, and reads until it is paid or over. The
+ * next operation follows from the seed and from the answers so far. Its memory of what was bought
+ * is bounded: the latest orders and keys alone are cancelled, read and repeated.
+ *
  * Happy path: operations for the time, or the number, that is asked for; then what is under way is
  * answered, and what was accepted is read until it is decided. Failure modes: a connection that
  * ends, or an answer that does not come, leaves its operation unknown and rests for a moment; the
@@ -12,7 +18,16 @@
 
 #include "loadtest/engine/answer.h"
 #include "loadtest/ledger/ledger_write.h"
-#include "loadtest/ledger/record/mix.h"
+
+struct mix_plan {
+    int64_t seed;
+    int64_t first_product, products;
+    int64_t users;
+    const char *strategy; /* borrowed */
+    /* Of a hundred buys so many have a hold of hold_s; of a hundred of these so many are paid at
+     * once, and so many around the end of their hold. The rest is never paid. */
+    int64_t holds, hold_s, paid, paid_late;
+};
 
 struct recorder_plan {
     const char *const *targets; /* borrowed: http://HOST:PORT; connections in turn */
