@@ -2,9 +2,11 @@
  * `run --scenario unpaid`: buyers of whom some never pay, and some when it may be too late.
  *
  * Happy path, for each number of instances and each strategy: a product is put on sale, a crowd
- * buys for --duration (unpaid_crowd.h), and the witness counts the rows all the while: each unit is
- * in the stock, sold or held. Then what is held ends, and the rows are counted once more: nothing
- * is held, and what was sold is what buyers were told that they had paid.
+ * buys for --duration, and the witness counts the rows all the while: each unit is in the stock,
+ * sold or held. A buyer buys one unit with a hold of a second, and then pays at once, or when the
+ * hold ends, or never. It has two connections: it buys on the first, and pays on the second, which
+ * is another instance's where there is one. Then what is held ends, and the rows are counted once
+ * more: nothing is held, and what was sold is what buyers were told that they had paid.
  *
  * Failure modes: a server that dies, a hold that nobody ends and Ctrl-C end the run; the sales that
  * were over by then are written.
@@ -12,28 +14,184 @@
 #include "loadtest/commands/commands.h"
 
 #include "base/clock.h"
+#include "loadtest/base/random.h"
 #include "loadtest/commands/harness.h"
-#include "loadtest/commands/unpaid/unpaid_crowd.h"
-#include "loadtest/engine/http_request.h"
+#include "loadtest/engine/plain.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { END_MS = 60000 }; /* for what is held when the buyers have gone */
+enum { BUYERS_MAX = 256, HOLD_S = 1, LOOK_MS = 50 };
+/* Of ten orders so many are paid at once, and so many when the hold ends, this much earlier or
+ * later; the rest never. REST_US: after a refusal. */
+enum { AT_ONCE = 4, LATE = 3, AROUND_US = 100000, REST_US = 5000 };
+enum { EACH = 2, BUYS = 0, PAYS = 1 }; /* connections of a buyer */
+enum { END_MS = 60000 };               /* for what is held when the buyers have gone */
 
-struct unpaid_sale {
+struct buyer {
+    struct random random;
+    bool busy;
+    char order[ANSWER_ID_SIZE]; /* to be paid at due_us; "": none */
+    int64_t due_us;             /* until then it rests, or waits */
+};
+
+/* What they were told, added up. */
+struct told {
+    int64_t bought;  /* 201s and 202s */
+    int64_t refused; /* 409s to a buy */
+    int64_t paid;
+    int64_t expired;   /* payments that came too late */
+    int64_t abandoned; /* orders that nobody has tried to pay */
+    int64_t failed;    /* 503s: nothing was done */
+    int64_t unknown;   /* 504s and answers that did not come */
+    int64_t odd;       /* answers that make no sense */
+};
+
+struct sale {
     const struct harness *harness;       /* borrowed */
     const struct api_strategy *strategy; /* borrowed */
     const char *body; /* borrowed; "": the strategy has no choice, or its default */
     int instances;
-    struct unpaid_tally told;
-    struct books rows;   /* at the end */
-    int64_t looks;       /* at the rows, while buyers were there */
-    int64_t wrong_looks; /* of these, at which the books did not agree */
-    int64_t most_held;   /* units, at one look */
+    char query[REQUEST_QUERY_SIZE];
+    struct told told;
+    struct books rows;           /* at the end */
+    int64_t looks;               /* at the rows, while buyers were there */
+    int64_t wrong_looks;         /* of these, at which the books did not agree */
+    int64_t most_held;           /* units, at one look */
+    int64_t until_us, looked_us; /* nobody buys after that; the last look. 0: it has not begun */
+    size_t holding;              /* buyers with an order to be paid, who still pay */
+    struct buyer buyers[BUYERS_MAX];
 };
+
+static void ask_to_buy(const struct sale *sale, size_t number, struct http_request *request)
+{
+    const struct http_order order = {.product = sale->harness->options->first_product,
+                                     .user = (int64_t)number + 1,
+                                     .quantity = 1,
+                                     .hold_s = HOLD_S};
+    *request = (struct http_request){.method = "POST"};
+    http_request_order_target(request->target, sizeof request->target, sale->strategy->name,
+                              sale->query);
+    http_request_order_body(request->body, &order);
+}
+
+static void ask_to_pay(const struct buyer *buyer, struct http_request *request)
+{
+    *request = (struct http_request){.method = "POST"};
+    snprintf(request->target, sizeof request->target, "/orders/%s/pay", buyer->order);
+}
+
+static enum engine_next next(void *self, size_t connection, int64_t now_us,
+                             struct http_request *request)
+{
+    struct sale *sale = self;
+    size_t number = connection / EACH;
+    struct buyer *buyer = &sale->buyers[number];
+    bool pays = *buyer->order != '\0';
+    if (buyer->busy || buyer->due_us > now_us || connection % EACH != (pays ? PAYS : BUYS) ||
+        (!pays && now_us >= sale->until_us))
+        return ENGINE_PASSES;
+    buyer->busy = true;
+    if (pays)
+        ask_to_pay(buyer, request);
+    else
+        ask_to_buy(sale, number, request);
+    return ENGINE_ASKS;
+}
+
+/* Sorts out what is no answer of the call's own. */
+static void count_other(struct told *told, int status)
+{
+    if (status == 0 || status == 504)
+        told->unknown++;
+    else if (status == 503)
+        told->failed++;
+    else
+        told->odd++;
+}
+
+static void hold(struct sale *sale, struct buyer *buyer, int64_t now_us,
+                 const char order[ANSWER_ID_SIZE])
+{
+    int64_t fate = random_pick(&buyer->random, 10);
+    sale->told.bought++;
+    if (fate >= AT_ONCE + LATE) {
+        sale->told.abandoned++;
+        return;
+    }
+    if (!*order) { /* sold, and nobody can say what */
+        sale->told.odd++;
+        return;
+    }
+    memcpy(buyer->order, order, sizeof buyer->order);
+    sale->holding++;
+    if (fate >= AT_ONCE)
+        buyer->due_us = now_us + HOLD_S * CLOCK_US_PER_S - AROUND_US +
+                        random_pick(&buyer->random, 2 * (int64_t)AROUND_US);
+}
+
+static void learn_order(struct sale *sale, struct buyer *buyer, int64_t now_us, int status,
+                        const struct answer_fields *fields)
+{
+    if (status == 201 || status == 202) {
+        hold(sale, buyer, now_us, fields->id);
+        return;
+    }
+    if (status == 409)
+        sale->told.refused++;
+    else
+        count_other(&sale->told, status);
+    buyer->due_us = now_us + REST_US;
+}
+
+static void learn_payment(struct sale *sale, struct buyer *buyer, int status, const char *code)
+{
+    buyer->order[0] = '\0';
+    sale->holding--;
+    if (status == 200)
+        sale->told.paid++;
+    else if (status == 409 && strcmp(code, "expired") == 0)
+        sale->told.expired++;
+    else if (status == 409 && strcmp(code, "not_payable") == 0)
+        sale->told.refused++; /* a 202 that ended as failed */
+    else
+        count_other(&sale->told, status);
+}
+
+static void answered(void *self, size_t connection, int64_t now_us, const struct answer *answer)
+{
+    struct sale *sale = self;
+    struct buyer *buyer = &sale->buyers[connection / EACH];
+    struct answer_fields fields = {.id = ""};
+    if (answer->status)
+        answer_fields(answer, &fields);
+    buyer->busy = false;
+    if (connection % EACH == BUYS)
+        learn_order(sale, buyer, now_us, answer->status, &fields);
+    else
+        learn_payment(sale, buyer, answer->status, fields.code);
+}
+
+static bool is_over(void *self, size_t busy, int64_t now_us)
+{
+    const struct sale *sale = self;
+    return now_us >= sale->until_us && busy == 0 && sale->holding == 0;
+}
+
+static size_t server_of(size_t connection)
+{
+    return connection / EACH + connection % EACH;
+}
+
+static bool begin(void *self, int64_t now_us, struct error *error)
+{
+    struct sale *sale = self;
+    (void)error;
+    sale->until_us = now_us + sale->harness->options->duration_s * CLOCK_US_PER_S;
+    return true;
+}
 
 static bool look(const struct harness *harness, struct books *rows, struct error *error)
 {
@@ -42,11 +200,14 @@ static bool look(const struct harness *harness, struct books *rows, struct error
 }
 
 /* The rows, while the buyers are there. */
-static bool watch(void *context, struct error *error)
+static bool watch(void *self, int64_t now_us, struct error *error)
 {
-    struct unpaid_sale *sale = context;
+    struct sale *sale = self;
     const struct fleet *fleet = &sale->harness->fleet;
     struct books rows;
+    if (sale->until_us == 0 || now_us - sale->looked_us < LOOK_MS * CLOCK_US_PER_MS)
+        return true;
+    sale->looked_us = now_us;
     if (!look(sale->harness, &rows, error))
         return false;
     sale->looks++;
@@ -55,8 +216,25 @@ static bool watch(void *context, struct error *error)
     return !fleet->instances || instance_all_alive(fleet->instances, fleet->count, error);
 }
 
+/* Until what they have begun is over. */
+static bool let_them_buy(struct sale *sale, struct error *error)
+{
+    static const struct behaviour behaviour = {
+        .next = next, .answered = answered, .is_over = is_over, .begin = begin, .tick = watch};
+    const struct options *options = sale->harness->options;
+    const struct fleet *fleet = &sale->harness->fleet;
+    size_t buyers = options->connections < BUYERS_MAX ? (size_t)options->connections : BUYERS_MAX;
+    const struct plain_plan plain = {
+        .servers = fleet->urls, .servers_count = fleet->count, .server_of = server_of};
+    struct engine_plan engine = {
+        .behaviour = &behaviour, .self = sale, .connections = EACH * buyers};
+    for (size_t i = 0; i < buyers; i++)
+        sale->buyers[i].random = random_begin(options->seed, i);
+    return plain_run(&plain, &engine, error);
+}
+
 /* Until nothing is held any more: each hold is over a second after it began. */
-static bool wait_for_the_end(struct unpaid_sale *sale, struct error *error)
+static bool wait_for_the_end(struct sale *sale, struct error *error)
 {
     const struct harness *harness = sale->harness;
     int64_t product = harness->options->first_product;
@@ -68,12 +246,12 @@ static bool wait_for_the_end(struct unpaid_sale *sale, struct error *error)
             return false;
         if (sale->rows.held == 0 || clock_mono_us() >= until_us)
             return true;
-        if (!process_sleep_ms(UNPAID_TICK_MS))
+        if (!process_sleep_ms(LOOK_MS))
             return error_fail(error, "interrupted");
     }
 }
 
-static bool sell(struct unpaid_sale *sale, struct error *error)
+static bool sell(struct sale *sale, struct error *error)
 {
     const struct harness *harness = sale->harness;
     const struct options *options = harness->options;
@@ -81,25 +259,11 @@ static bool sell(struct unpaid_sale *sale, struct error *error)
     int64_t epoch = 0;
     const struct api_sale put = {
         .first = options->first_product, .count = 1, .stock = options->stock, .epoch = &epoch};
-    char query[REQUEST_QUERY_SIZE];
-    http_request_query(query, options->wait_ms, sale->body, NULL);
-    const struct unpaid_plan plan = {.targets = fleet->urls,
-                                     .targets_count = fleet->count,
-                                     .buyers = options->connections < UNPAID_BUYERS_MAX
-                                                   ? options->connections
-                                                   : UNPAID_BUYERS_MAX,
-                                     .product = options->first_product,
-                                     .strategy = sale->strategy->name,
-                                     .query = query,
-                                     .seed = options->seed,
-                                     .duration_us = options->duration_s * CLOCK_US_PER_S,
-                                     .tick = watch,
-                                     .context = sale};
+    http_request_query(sale->query, options->wait_ms, sale->body, NULL);
     return api_put_products(harness->api, fleet->urls[0], &put, error) &&
            witness_remember(harness->witness, put.first, put.first, epoch, error) &&
-           phase_wait_clean(fleet, put.first, put.first, error) &&
-           unpaid_crowd_run(&plan, &sale->told, error) && wait_for_the_end(sale, error) &&
-           witness_same_sales(harness->witness, error);
+           phase_wait_clean(fleet, put.first, put.first, error) && let_them_buy(sale, error) &&
+           wait_for_the_end(sale, error) && witness_same_sales(harness->witness, error);
 }
 
 /* Of a row's object, as results.csv has them. */
@@ -111,14 +275,14 @@ static const struct results_csv csv = {
     "audit_oversold,audit_lost_updates,audit_queued,audit_consistent,promise,verdict:q,"
     "unpaid_wrong:q"};
 
-static bool is_guarded(const struct unpaid_sale *sale)
+static bool is_guarded(const struct sale *sale)
 {
     return strcmp(sale->body, "guarded") == 0;
 }
 
 /* Units that the rows and the answers do not agree about: an answer that did not come may have been
  * a payment. */
-static int64_t misled(const struct unpaid_sale *sale)
+static int64_t misled(const struct sale *sale)
 {
     int64_t paid = sale->told.paid;
     if (sale->rows.sold < paid)
@@ -127,7 +291,7 @@ static int64_t misled(const struct unpaid_sale *sale)
     return more > 0 ? more : 0;
 }
 
-static enum verdict verdict_of_sale(const struct unpaid_sale *sale)
+static enum verdict verdict_of_sale(const struct sale *sale)
 {
     bool promised = promise_in_force(&sale->strategy->promise, sale->instances, is_guarded(sale));
     bool wrong = !books_consistent(&sale->rows) || sale->wrong_looks > 0 || sale->rows.held > 0 ||
@@ -148,7 +312,7 @@ static void print_head(FILE *to)
 
 /* A line for each thing that is wrong at the end, with `before` before it; looks that disagreed
  * have a column. */
-static void print_wrong(FILE *to, const struct unpaid_sale *sale, const char *before)
+static void print_wrong(FILE *to, const struct sale *sale, const char *before)
 {
     const struct books *rows = &sale->rows;
     if (rows->held > 0)
@@ -166,9 +330,9 @@ static void print_wrong(FILE *to, const struct unpaid_sale *sale, const char *be
         fprintf(to, "%s%" PRId64 " answers that make no sense\n", before, sale->told.odd);
 }
 
-static void print_sale(FILE *to, const struct unpaid_sale *sale)
+static void print_sale(FILE *to, const struct sale *sale)
 {
-    const struct unpaid_tally *told = &sale->told;
+    const struct told *told = &sale->told;
     fprintf(to,
             "%-18s %5d %8" PRId64 " %8" PRId64 " %8" PRId64 " %10" PRId64 " %8" PRId64 " %9" PRId64
             " %6" PRId64 " %9" PRId64 " %8" PRId64 "  %s\n",
@@ -180,7 +344,7 @@ static void print_sale(FILE *to, const struct unpaid_sale *sale)
 }
 
 /* As print_wrong, in one line; "" where nothing is. */
-static json_t *json_wrong(const struct unpaid_sale *sale)
+static json_t *json_wrong(const struct sale *sale)
 {
     char text[600] = "";
     FILE *to = fmemopen(text, sizeof text, "w");
@@ -195,9 +359,9 @@ static json_t *json_wrong(const struct unpaid_sale *sale)
 
 /* An element of "runs" in results.json: it has what a phase of another scenario has but rates and
  * latencies, and its own figures in "unpaid". */
-static json_t *json_sale(const struct unpaid_sale *sale, const struct options *options)
+static json_t *json_sale(const struct sale *sale, const struct options *options)
 {
-    const struct unpaid_tally *told = &sale->told;
+    const struct told *told = &sale->told;
     const struct promise promise = promise_with(&sale->strategy->promise, is_guarded(sale));
     json_t *figures =
         json_pack("{sI sI sI sI sI sI sI sI sI sI sI so}", "bought", told->bought, "paid",
@@ -214,7 +378,6 @@ static json_t *json_sale(const struct unpaid_sale *sale, const struct options *o
                      verdict_name(verdict_of_sale(sale)));
 }
 
-/* What the sales found so far, and where it is gathered. */
 struct unpaid {
     const struct option_list *strategies; /* borrowed: --strategies */
     struct harness harness;
@@ -225,11 +388,11 @@ struct unpaid {
 static bool sell_and_judge(struct unpaid *unpaid, const struct api_strategy *strategy,
                            struct error *error)
 {
-    const struct harness *harness = &unpaid->harness;
-    struct unpaid_sale sale = {.harness = harness,
-                               .strategy = strategy,
-                               .body = harness_plan(harness, strategy, 1).body,
-                               .instances = (int)harness->fleet.count};
+    struct harness *harness = &unpaid->harness;
+    struct sale sale = {.harness = harness,
+                        .strategy = strategy,
+                        .body = harness_plan(harness, strategy, 1).body,
+                        .instances = (int)harness->fleet.count};
     if (!sell(&sale, error))
         return error_prefix(error, "%s", strategy->name);
     unpaid->tally.counts[verdict_of_sale(&sale)]++;
