@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -92,7 +93,7 @@ static void know_every_redis(struct fleet *fleet, const struct options *options)
 
 bool harness_init(struct harness *harness, const struct options *options, struct error *error)
 {
-    *harness = (struct harness){.options = options};
+    *harness = (struct harness){.options = options, .runs = json_array()};
     char wrk[sizeof harness->machine.wrk] = "";
     if (options_use_wrk(options) && !wrk_version(wrk, sizeof wrk, error))
         return false;
@@ -128,6 +129,7 @@ void harness_fini(struct harness *harness)
     (void)harness_close_fleet(harness, &ignored);
     api_destroy(harness->api);
     witness_destroy(harness->witness);
+    json_decref(harness->runs);
     if (harness->made_folder)
         rmdir(harness->folder); /* it goes only when nothing was written */
 }
@@ -288,19 +290,28 @@ struct phase_plan harness_plan(const struct harness *harness, const struct api_s
     };
 }
 
-bool harness_measure(struct harness *harness, const struct phase_plan *plan,
-                     struct results *results, size_t all, struct error *error)
+bool harness_keep(struct harness *harness, json_t *run, struct error *error)
 {
-    struct phase_result *result = results_next(results);
+    return json_array_append_new(harness->runs, run) == 0 || error_fail(error, "out of memory");
+}
+
+bool harness_measure(struct harness *harness, const struct phase_plan *plan, size_t all,
+                     struct phase_result *out, struct error *error)
+{
+    size_t number = json_array_size(harness->runs) + 1;
     struct phase_plan detailed = *plan;
-    if (plan->kind != PHASE_TRUTH) /* which is not for its figures */
-        detailed.detail = results_detail(results);
-    if (!result || (plan->kind != PHASE_TRUTH && !detailed.detail))
+    struct load_detail *detail = calloc(1, sizeof *detail);
+    if (!detail)
         return error_fail(error, "out of memory");
-    progress_next(&harness->progress, results->count, all, clock_mono_ms());
-    bool made = phase_run(&harness->fleet, &detailed, result, error);
-    harness->progress.oversold += result->audit.oversold;
+    if (plan->kind != PHASE_TRUTH) /* which is not for its figures */
+        detailed.detail = detail;
+    progress_next(&harness->progress, number, all, clock_mono_ms());
+    bool made = phase_run(&harness->fleet, &detailed, out, error);
+    harness->progress.oversold += out->audit.oversold;
     if (!process_interrupted())
-        say_over(harness, result, results->count, all);
+        say_over(harness, out, number, all);
+    made = harness_keep(harness, results_json_run(out), error) && made;
+    out->plan.detail = NULL;
+    free(detail);
     return made;
 }

@@ -24,6 +24,7 @@ struct harness {
     struct instance instances[OPTIONS_MAX_INSTANCES];
     struct fleet fleet;
     struct progress progress;
+    json_t *runs; /* owned: what was found so far, as results.json has it (results_json_run) */
     struct api_strategy strategies[HARNESS_STRATEGIES_MAX];
     size_t strategies_count;
 };
@@ -75,9 +76,11 @@ bool harness_may_reset(const struct harness *harness, int64_t products, struct e
 struct phase_plan harness_plan(const struct harness *harness, const struct api_strategy *strategy,
                                int round);
 
-/* Makes the phase, as phase_run, into a new one of the results. Where no terminal shows what is
- * going on, a line on stderr says how it ended. `all`: how many there will be. */
-bool harness_measure(struct harness *harness, const struct phase_plan *plan,
-                     struct results *results, size_t all, struct error *error);
+/* Makes the phase, as phase_run, and adds it to the runs. Where no terminal shows what is going on,
+ * a line on stderr says how it ended. `all`: how many there will be. */
+bool harness_measure(struct harness *harness, const struct phase_plan *plan, size_t all,
+                     struct phase_result *out, struct error *error);
+/* Adds a run, which it takes; NULL is no memory. */
+bool harness_keep(struct harness *harness, json_t *run, struct error *error);
 
 #endif

@@ -24,9 +24,8 @@
 struct run {
     const struct run_options *options; /* borrowed */
     struct harness harness;
-    struct results results;   /* owned: items */
-    struct document document; /* owned: what was made of them */
-    size_t complete; /* of the results: those of strategies whose phases of a round are all there */
+    struct document document; /* owned: what was made of the runs */
+    size_t complete; /* of the runs: those of strategies whose phases of a round are all there */
     struct harness_chosen chosen;
     struct thresholds fail_if;
     struct junit junit; /* owned */
@@ -62,6 +61,7 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
 {
     const struct options *options = run->harness.options;
     struct phase_plan plan = harness_plan(&run->harness, strategy, round);
+    struct phase_result result;
     plan.kind = kind;
     plan.products = products_of(options);
     plan.headers = options->headers;
@@ -79,7 +79,7 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
     else
         wrk_shape(&plan.connections, &plan.threads,
                   (int64_t)fleet_targets_count(&run->harness.fleet));
-    return harness_measure(&run->harness, &plan, &run->results, phases_of(run), error);
+    return harness_measure(&run->harness, &plan, phases_of(run), &result, error);
 }
 
 static bool run_strategy(struct run *run, const struct api_strategy *strategy, int round,
@@ -89,13 +89,13 @@ static bool run_strategy(struct run *run, const struct api_strategy *strategy, i
                                    : run_phase(run, strategy, round, PHASE_SPEED, error) &&
                                          run_phase(run, strategy, round, PHASE_TRUTH, error);
     if (!process_interrupted())
-        run->complete = run->results.count;
+        run->complete = json_array_size(run->harness.runs);
     return made;
 }
 
 static bool run_fleet(struct run *run, int count, struct error *error)
 {
-    bool first = run->results.count == 0;
+    bool first = json_array_size(run->harness.runs) == 0;
     if (!harness_open_fleet(&run->harness, count, error) ||
         !harness_choose_all(&run->harness, &run->options->strategies, first, &run->chosen, error) ||
         (first && !harness_may_reset(&run->harness, products_of(run->harness.options), error)))
@@ -162,6 +162,18 @@ static void print_table(const struct run *run, const struct outputs *to,
                 run->options->format == FORMAT_WIDE ? ", ± half their spread" : "");
 }
 
+/* Of each run's object: what an article's row has comes last, and is empty elsewhere. */
+static const struct results_csv csv = {
+    "results.csv",
+    "strategy,body,instances,scenario,phase,round,connections,threads,duration_s:3,stock,products,"
+    "requests,repeats,requests_per_s:1,committed,committed_per_s:1,refused,limit_reached,failed,"
+    "unknown,latency_us_p50,latency_us_p90,latency_us_p99,latency_us_max,audit_sold,audit_oversold,"
+    "audit_lost_updates,audit_duplicate_orders,audit_limit_violations,audit_queued,audit_held,"
+    "audit_consistent,audit_undersold,audit_missing,audit_resold,audit_unrepeatable,audit_stock,"
+    "promise,verdict:q,error:q,article_number:q,article_experiment:q,article_did:q,"
+    "article_published:q,article_ours:q",
+    true};
+
 /* Files, then table and legend of what they say. Returns the exit status that the verdicts ask for.
  * What could not be written is printed all the same. */
 static int report(struct run *run)
@@ -172,10 +184,10 @@ static int report(struct run *run)
     struct verdict_tally tally = {{0}};
     struct gate gate;
     struct error error;
-    if (run->results.count == 0)
+    if (json_array_size(harness->runs) == 0)
         return 2;
-    bool written = results_write(harness->folder, &run->results, harness->options,
-                                 &harness->machine, &run->document, &error);
+    json_t *made = results_json_document(harness->runs, harness->options, &harness->machine);
+    bool written = results_publish(harness->folder, made, &csv, &run->document, &error);
     if (!run->document.json)
         return process_fail(error.text);
     if (is_articles(run))
@@ -196,18 +208,17 @@ static int report(struct run *run)
 
 static void forget_the_interrupted(struct run *run)
 {
-    struct results *results = &run->results;
-    size_t kept = run->complete;
+    json_t *runs = run->harness.runs;
+    size_t kept = run->complete, count = json_array_size(runs);
     if (is_articles(run)) { /* each of these stands for itself */
-        kept = results->count;
-        if (kept > 0 && results->items[kept - 1].verdict == VERDICT_NO_RUN)
+        kept = count;
+        if (count > 0 && document_verdict(json_array_get(runs, count - 1)) == VERDICT_NO_RUN)
             kept--;
     }
-    for (size_t i = kept; i < results->count; i++) {
-        if (results->items[i].verdict == VERDICT_BROKEN)
-            results->items[kept++] = results->items[i];
+    while (count-- > kept) {
+        if (document_verdict(json_array_get(runs, count)) != VERDICT_BROKEN)
+            json_array_remove(runs, count);
     }
-    results->count = kept;
 }
 
 /* Mistakes on the command line are reported before anything is started. */
@@ -228,7 +239,7 @@ int command_run(const struct run_options *options)
         return process_fail("out of memory");
     run->options = options;
     bool begun = begin(run, &error);
-    bool made = begun && (is_articles(run) ? articles_run(&run->harness, &run->results, &error)
+    bool made = begun && (is_articles(run) ? articles_run(&run->harness, &error)
                                            : run_everything(run, &error));
     harness_clear_progress(&run->harness);
     if (process_interrupted())
@@ -239,7 +250,6 @@ int command_run(const struct run_options *options)
     if (!gate_close(&run->junit, "run", made ? NULL : error.text, &error))
         status = process_fail(error.text);
     harness_fini(&run->harness);
-    results_fini(&run->results);
     document_free(&run->document);
     free(run);
     return status;

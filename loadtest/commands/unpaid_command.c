@@ -273,7 +273,8 @@ static const struct results_csv csv = {
     "unpaid_paid,unpaid_too_late,unpaid_never_paid,unpaid_refused,unpaid_failed,unpaid_unknown,"
     "unpaid_odd,unpaid_most_held,unpaid_looks,unpaid_disagreed,audit_sold,audit_held,audit_stock,"
     "audit_oversold,audit_lost_updates,audit_queued,audit_consistent,promise,verdict:q,"
-    "unpaid_wrong:q"};
+    "unpaid_wrong:q",
+    false};
 
 static bool is_guarded(const struct sale *sale)
 {
@@ -381,7 +382,6 @@ static json_t *json_sale(const struct sale *sale, const struct options *options)
 struct unpaid {
     const struct option_list *strategies; /* borrowed: --strategies */
     struct harness harness;
-    json_t *runs; /* owned: an array */
     struct verdict_tally tally;
 };
 
@@ -397,14 +397,13 @@ static bool sell_and_judge(struct unpaid *unpaid, const struct api_strategy *str
         return error_prefix(error, "%s", strategy->name);
     unpaid->tally.counts[verdict_of_sale(&sale)]++;
     print_sale(stdout, &sale);
-    return json_array_append_new(unpaid->runs, json_sale(&sale, harness->options)) == 0 ||
-           error_fail(error, "out of memory");
+    return harness_keep(harness, json_sale(&sale, harness->options), error);
 }
 
 static bool sell_all(struct unpaid *unpaid, struct error *error)
 {
     struct harness_chosen chosen;
-    bool first = json_array_size(unpaid->runs) == 0;
+    bool first = json_array_size(unpaid->harness.runs) == 0;
     bool good = harness_choose_all(&unpaid->harness, unpaid->strategies, first, &chosen, error);
     for (size_t i = 0; good && i < chosen.count; i++)
         good = sell_and_judge(unpaid, chosen.items[i], error);
@@ -431,12 +430,11 @@ static int report(const struct unpaid *unpaid)
     const struct harness *harness = &unpaid->harness;
     struct document document;
     struct error error;
-    if (json_array_size(unpaid->runs) == 0)
+    if (json_array_size(harness->runs) == 0)
         return 2;
     putchar('\n');
     machine_print(stdout, &harness->machine);
-    json_t *made =
-        results_json_document(json_incref(unpaid->runs), harness->options, &harness->machine);
+    json_t *made = results_json_document(harness->runs, harness->options, &harness->machine);
     bool written = results_publish(harness->folder, made, &csv, &document, &error);
     document_free(&document);
     if (!written)
@@ -452,13 +450,11 @@ int command_unpaid(const struct run_options *options)
     if (!unpaid)
         return process_fail("out of memory");
     unpaid->strategies = &options->strategies;
-    unpaid->runs = json_array();
     bool begun = harness_init(&unpaid->harness, &options->shared, &error);
     bool made = begun && sell_everywhere(unpaid, &error);
     int status = begun ? report(unpaid) : 2;
     status = harness_status(made, status, &error);
     harness_fini(&unpaid->harness);
-    json_decref(unpaid->runs);
     free(unpaid);
     return status;
 }

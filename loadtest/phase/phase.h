@@ -41,7 +41,6 @@ struct phase_plan {
     int64_t first_product, products;
     int64_t seed;
     int round;
-    size_t swept;               /* by a sweep: the number of its value */
     struct counted *counted;    /* borrowed: PHASE_COUNTED's calls; NULL in the others */
     struct load_detail *detail; /* borrowed: what becomes of the latencies; NULL: nobody asks */
     const struct thresholds *fail_if; /* borrowed: conditions that fail it; NULL: none */

@@ -1,48 +1,14 @@
-/* See results.h. The CSV's columns are the JSON's members, but for what happened meanwhile and for
- * those that have no fixed ones (cost_per_order, audit.strategies, open_loop). */
+/* See results.h. */
 #include "loadtest/report/results.h"
 
-#include "loadtest/base/pool.h"
 #include "loadtest/report/csv.h"
 #include "loadtest/report/open_results.h"
 #include "loadtest/report/page/page.h"
 #include "loadtest/report/pipeline/gate.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-struct phase_result *results_next(struct results *results)
-{
-    return array_add(&results->items, &results->count, sizeof *results->items);
-}
-
-struct results_detail {
-    struct load_detail detail;
-    struct results_detail *next; /* owned */
-};
-
-struct load_detail *results_detail(struct results *results)
-{
-    struct results_detail *one = calloc(1, sizeof *one);
-    if (!one)
-        return NULL;
-    one->next = results->details;
-    results->details = one;
-    return &one->detail;
-}
-
-void results_fini(struct results *results)
-{
-    while (results->details) {
-        struct results_detail *one = results->details;
-        results->details = one->next;
-        free(one);
-    }
-    free(results->items);
-    *results = (struct results){.count = 0};
-}
 
 /* jansson's own pack: s string, i int, I json_int_t, f double, b bool, o stolen object. */
 json_t *results_json_audit(const struct books *audit)
@@ -200,39 +166,17 @@ json_t *results_json_document(json_t *runs, const struct options *options,
     time_t at = time(NULL);
     struct tm parts;
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&at, &parts));
-    return json_pack("{so ss ss sI so so so}", "runs", runs, "made_at", now, "command",
+    return json_pack("{sO ss ss sI so so so}", "runs", runs, "made_at", now, "command",
                      options->said, "seed", options->seed, "machine", results_json_machine(machine),
                      "versions", results_json_versions(machine), "settings",
                      json_settings(options, machine));
 }
-
-/* Of each run's object: what an article's row has comes last, and is empty elsewhere. */
-static const char columns[] =
-    "strategy,body,instances,scenario,phase,round,connections,threads,duration_s:3,stock,products,"
-    "requests,repeats,requests_per_s:1,committed,committed_per_s:1,refused,limit_reached,failed,"
-    "unknown,latency_us_p50,"
-    "latency_us_p90,latency_us_p99,latency_us_max,audit_sold,audit_oversold,audit_lost_updates,"
-    "audit_duplicate_orders,audit_limit_violations,audit_queued,audit_held,audit_consistent,audit_"
-    "undersold,"
-    "audit_missing,audit_resold,audit_unrepeatable,audit_stock,promise,verdict:q,error:q,article_"
-    "number:q,"
-    "article_experiment:q,article_did:q,article_published:q,article_ours:q";
 
 bool results_publish(const char *folder, json_t *json, const struct results_csv *csv,
                      struct document *out, struct error *error)
 {
     return document_write(folder, json, out, error) &&
            csv_write(folder, csv->name, csv->columns, out->runs, error) &&
+           (!csv->arrivals || open_results_write_csv(folder, out, error)) &&
            page_write_run(folder, out, error);
-}
-
-bool results_write(const char *folder, const struct results *results, const struct options *options,
-                   const struct machine *machine, struct document *out, struct error *error)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < results->count; i++)
-        json_array_append_new(list, results_json_run(&results->items[i]));
-    return document_write(folder, results_json_document(list, options, machine), out, error) &&
-           csv_write(folder, "results.csv", columns, out->runs, error) &&
-           open_results_write_csv(folder, out, error) && page_write_run(folder, out, error);
 }

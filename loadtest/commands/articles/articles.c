@@ -59,7 +59,7 @@ static bool open_fleet(struct harness *harness, struct options *settings,
 }
 
 static bool run_row(struct harness *harness, const struct article_experiment *experiment,
-                    const struct article_row *row, struct results *results, struct error *error)
+                    const struct article_row *row, struct error *error)
 {
     const struct api_strategy *strategy = harness_strategy(harness, row->strategy);
     if (!strategy)
@@ -69,25 +69,24 @@ static bool run_row(struct harness *harness, const struct article_experiment *ex
                 experiment->article, experiment->name, row->strategy, strategy->unavailable_reason);
         return true;
     }
-    struct phase_result *result = results_next(results);
-    return result ? article_measure(harness, experiment, row, result, error)
-                  : error_fail(error, "out of memory");
+    struct phase_result result;
+    bool made = article_measure(harness, experiment, row, &result, error);
+    return harness_keep(harness, results_json_run(&result), error) && made;
 }
 
 static bool run_experiment(struct harness *harness, struct options *settings,
-                           const struct article_experiment *experiment, struct results *results,
-                           struct error *error)
+                           const struct article_experiment *experiment, struct error *error)
 {
     for (size_t i = 0; i < experiment->rows_count; i++) {
         const struct article_row *row = &experiment->rows[i];
         if (!open_fleet(harness, settings, experiment, row->instances, error) ||
-            !run_row(harness, experiment, row, results, error))
+            !run_row(harness, experiment, row, error))
             return false;
     }
     return true;
 }
 
-bool articles_run(struct harness *harness, struct results *results, struct error *error)
+bool articles_run(struct harness *harness, struct error *error)
 {
     const struct options *given = harness->options;
     struct options *settings = malloc(sizeof *settings);
@@ -97,7 +96,7 @@ bool articles_run(struct harness *harness, struct results *results, struct error
     harness->options = settings;
     bool made = true;
     for (size_t i = 0; made && i < article_experiments_count; i++)
-        made = run_experiment(harness, settings, &article_experiments[i], results, error);
+        made = run_experiment(harness, settings, &article_experiments[i], error);
     made = made && harness_close_fleet(harness, error);
     harness->options = given;
     free(settings);

@@ -60,7 +60,7 @@ bool article_measure(struct harness *harness, const struct article_experiment *e
                      struct error *error);
 
 /* All of them, each on servers of its own. False when something ended them early. */
-bool articles_run(struct harness *harness, struct results *results, struct error *error);
+bool articles_run(struct harness *harness, struct error *error);
 
 /* The table, article by article. Fills the tally of its verdicts. */
 void articles_print(FILE *to, const struct document *document, struct verdict_tally *tally);

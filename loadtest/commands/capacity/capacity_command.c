@@ -2,7 +2,7 @@
  * `capacity`: the highest rate of orders at which a strategy holds what --slo asks for.
  *
  * Happy path: one fleet; open-loop runs at the rates that capacity_search asks for, each on a sale
- * of its own, audited as every phase; the lines, the files.
+ * of its own, audited as every phase, a line each; the files.
  *
  * Failure modes: a run for which the generator was late is made once more, and fails if it is late
  * again: it is then the machine's rate that is found, and the line says so. A promise that is
@@ -25,7 +25,6 @@ enum { ORDERS_LEAST = 10, RATE_MOST = 1000000 };
 struct capacity {
     const struct capacity_options *options; /* borrowed */
     struct harness harness;
-    struct results results;   /* owned: items; each with its rate in the plan */
     struct document document; /* owned: what was written */
     struct thresholds slo;
     struct capacity_search search;
@@ -47,35 +46,6 @@ static bool begin(struct capacity *capacity, struct error *error)
            harness_may_reset(&capacity->harness, 1, error);
 }
 
-static bool measure(struct capacity *capacity, const struct api_strategy *strategy,
-                    struct error *error)
-{
-    const struct options *options = capacity->harness.options;
-    size_t number = capacity->results.count + 1;
-    struct phase_plan plan = harness_plan(&capacity->harness, strategy, (int)number);
-    plan.kind = PHASE_SPEED;
-    plan.products = 1;
-    plan.threads = 1;
-    plan.rate_per_s = capacity->search.rate;
-    plan.swept = (size_t)capacity->search.rate;
-    plan.arrivals = options->arrivals;
-    plan.max_lag_ms = options->max_lag_ms;
-    int64_t began_ms = clock_mono_ms();
-    bool made = harness_measure(&capacity->harness, &plan, &capacity->results, number, error);
-    if (!made) {
-        capacity->results.count = number - 1; /* one that was interrupted says nothing */
-        return false;
-    }
-    if (clock_mono_ms() - began_ms > capacity->longest_ms)
-        capacity->longest_ms = clock_mono_ms() - began_ms;
-    return true;
-}
-
-static const struct phase_result *last_run(const struct capacity *capacity)
-{
-    return &capacity->results.items[capacity->results.count - 1];
-}
-
 /* Whether a run held: it was made, and each condition is met. Else `why` says what did not. */
 static bool is_held(const struct phase_result *run, const struct thresholds *slo, char *why,
                     size_t size)
@@ -92,21 +62,79 @@ static bool is_held(const struct phase_result *run, const struct thresholds *slo
     return !broken;
 }
 
+static void print_head(FILE *to, const struct capacity *capacity)
+{
+    size_t instances = capacity->harness.fleet.count;
+    fprintf(to, "\n%s, %zu instance%s, %s\n\n%8s %11s %8s %8s %9s\n", capacity->options->strategy,
+            instances, instances == 1 ? "" : "s", capacity->options->slo, "offered/s",
+            "committed/s", "p50 ms", "p99 ms", "failed %");
+}
+
+/* `why` it did not hold; "": it did. */
+static void print_run(FILE *to, const struct phase_result *run, const char *why)
+{
+    struct measured measured;
+    fprintf(to, "%8" PRId64, run->plan.rate_per_s);
+    if (phase_measured(run, &measured)) {
+        const struct threshold share = {.measure = THRESHOLD_FAILED, .unit = THRESHOLD_PERCENT};
+        fprintf(to, " %11.1f %8.2f %8.2f %9.3f", measured.per_s[THRESHOLD_COMMITTED],
+                measured.values[THRESHOLD_P50] / 1000, measured.values[THRESHOLD_P99] / 1000,
+                threshold_value(&share, &measured));
+    } else {
+        fprintf(to, " %11s %8s %8s %9s", "", "", "", "");
+    }
+    fprintf(to, "  %s\n", *why ? why : "holds");
+    fflush(to);
+}
+
+/* A run at the rate that is to be tried, and its line. */
+static bool measure(struct capacity *capacity, const struct api_strategy *strategy,
+                    struct phase_result *run, bool *held, struct error *error)
+{
+    struct harness *harness = &capacity->harness;
+    const struct options *options = harness->options;
+    size_t before = json_array_size(harness->runs);
+    struct phase_plan plan = harness_plan(harness, strategy, (int)before + 1);
+    char why[700];
+    plan.kind = PHASE_SPEED;
+    plan.products = 1;
+    plan.threads = 1;
+    plan.rate_per_s = capacity->search.rate;
+    plan.arrivals = options->arrivals;
+    plan.max_lag_ms = options->max_lag_ms;
+    int64_t began_ms = clock_mono_ms();
+    if (!harness_measure(harness, &plan, before + 1, run, error)) {
+        json_array_remove(harness->runs, before); /* one that was interrupted says nothing */
+        return false;
+    }
+    if (clock_mono_ms() - began_ms > capacity->longest_ms)
+        capacity->longest_ms = clock_mono_ms() - began_ms;
+    *held = is_held(run, &capacity->slo, why, sizeof why);
+    json_object_update_new(
+        json_array_get(harness->runs, before),
+        json_pack("{ss sI sb}", "over", "rate", "value", plan.rate_per_s, "holds", (int)*held));
+    harness_clear_progress(harness);
+    if (before == 0)
+        print_head(stdout, capacity);
+    print_run(stdout, run, why);
+    return true;
+}
+
 static bool try_rate(struct capacity *capacity, const struct api_strategy *strategy,
                      struct error *error)
 {
-    char why[700];
-    if (!measure(capacity, strategy, error) ||
-        (last_run(capacity)->late && !measure(capacity, strategy, error)))
+    struct phase_result run;
+    bool held = false;
+    if (!measure(capacity, strategy, &run, &held, error) ||
+        (run.late && !measure(capacity, strategy, &run, &held, error)))
         return false;
-    const struct phase_result *run = last_run(capacity);
-    capacity->broken = run->verdict == VERDICT_BROKEN;
-    if (run->again)
-        return error_fail(error, "no run: %s", run->error);
-    capacity_tell(&capacity->search, is_held(run, &capacity->slo, why, sizeof why));
+    capacity->broken = run.verdict == VERDICT_BROKEN;
+    if (run.again)
+        return error_fail(error, "no run: %s", run.error);
+    capacity_tell(&capacity->search, held);
     return !capacity->broken ||
            error_fail(error, "%s is BROKEN at %lld orders/s: its rate is not asked for any more",
-                      strategy->name, (long long)run->plan.rate_per_s);
+                      strategy->name, (long long)run.plan.rate_per_s);
 }
 
 static bool search(struct capacity *capacity, struct error *error)
@@ -125,23 +153,6 @@ static bool search(struct capacity *capacity, struct error *error)
             return false;
     }
     return harness_close_fleet(&capacity->harness, error);
-}
-
-static void print_run(FILE *to, const struct phase_result *run, const struct thresholds *slo)
-{
-    char why[700];
-    struct measured measured;
-    bool holds = is_held(run, slo, why, sizeof why);
-    fprintf(to, "%8" PRId64, run->plan.rate_per_s);
-    if (phase_measured(run, &measured)) {
-        const struct threshold share = {.measure = THRESHOLD_FAILED, .unit = THRESHOLD_PERCENT};
-        fprintf(to, " %11.1f %8.2f %8.2f %9.3f", measured.per_s[THRESHOLD_COMMITTED],
-                measured.values[THRESHOLD_P50] / 1000, measured.values[THRESHOLD_P99] / 1000,
-                threshold_value(&share, &measured));
-    } else {
-        fprintf(to, " %11s %8s %8s %9s", "", "", "", "");
-    }
-    fprintf(to, "  %s\n", holds ? "holds" : why);
 }
 
 static void print_found(FILE *to, const struct capacity *capacity)
@@ -167,14 +178,7 @@ static void print_found(FILE *to, const struct capacity *capacity)
 
 static void print_capacity(FILE *to, const struct capacity *capacity)
 {
-    const struct capacity_options *options = capacity->options;
     const struct capacity_search *search = &capacity->search;
-    fprintf(to, "\n%s, %d instance%s, %s\n\n%8s %11s %8s %8s %9s\n", options->strategy,
-            capacity->results.items[0].instances,
-            capacity->results.items[0].instances == 1 ? "" : "s", options->slo, "offered/s",
-            "committed/s", "p50 ms", "p99 ms", "failed %");
-    for (size_t i = 0; i < capacity->results.count; i++)
-        print_run(to, &capacity->results.items[i], &capacity->slo);
     fputc('\n', to);
     if (search->found > 0)
         print_found(to, capacity);
@@ -186,16 +190,6 @@ static void print_capacity(FILE *to, const struct capacity *capacity)
                 " did not hold (0: none).\n",
                 search->holds, search->fails);
     machine_print(to, &capacity->harness.machine);
-}
-
-static json_t *json_row(const struct phase_result *run, const struct thresholds *slo)
-{
-    char why[700];
-    json_t *row = results_json_run(run);
-    bool holds = is_held(run, slo, why, sizeof why);
-    json_object_update_new(row, json_pack("{ss sI sb}", "over", "rate", "value",
-                                          run->plan.rate_per_s, "holds", (int)holds));
-    return row;
 }
 
 /* A rate of 0: there is none. */
@@ -211,14 +205,13 @@ static json_t *json_capacity(const struct capacity *capacity)
 static bool write_files(struct capacity *capacity, struct error *error)
 {
     static const struct results_csv csv = {
-        "capacity.csv", "value,holds,strategy,instances,connections,round,requests_per_s:1,"
-                        "committed_per_s:1,refused,failed,unknown,latency_us_p50,latency_us_p90,"
-                        "latency_us_p99,latency_us_max,verdict:q,error:q"};
+        "capacity.csv",
+        "value,holds,strategy,instances,connections,round,requests_per_s:1,"
+        "committed_per_s:1,refused,failed,unknown,latency_us_p50,latency_us_p90,"
+        "latency_us_p99,latency_us_max,verdict:q,error:q",
+        false};
     const struct harness *harness = &capacity->harness;
-    json_t *rows = json_array();
-    for (size_t i = 0; i < capacity->results.count; i++)
-        json_array_append_new(rows, json_row(&capacity->results.items[i], &capacity->slo));
-    json_t *document = results_json_document(rows, harness->options, &harness->machine);
+    json_t *document = results_json_document(harness->runs, harness->options, &harness->machine);
     json_object_set_new(document, "capacity", json_capacity(capacity));
     return results_publish(harness->folder, document, &csv, &capacity->document, error);
 }
@@ -244,13 +237,12 @@ int command_capacity(const struct capacity_options *options)
     capacity->options = options;
     bool made = begin(capacity, &error) && search(capacity, &error);
     harness_clear_progress(&capacity->harness);
-    int status = capacity->results.count > 0 ? report(capacity) : 2;
+    int status = json_array_size(capacity->harness.runs) > 0 ? report(capacity) : 2;
     if (!made) {
         process_fail(error.text);
         status = capacity->broken ? 1 : 2;
     }
     harness_fini(&capacity->harness);
-    results_fini(&capacity->results);
     document_free(&capacity->document);
     free(capacity);
     return status;

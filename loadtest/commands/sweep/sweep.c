@@ -21,9 +21,7 @@ struct sweep {
     struct sweep_options options; /* as given, with the value under test */
     struct sweep_plan plan;
     struct harness harness;
-    struct way ways[2];     /* to --redis and --stock-redis */
-    struct results results; /* owned: items */
-    size_t complete;        /* of the results: all but one that was interrupted */
+    struct way ways[2]; /* to --redis and --stock-redis */
 };
 
 static bool put_redis_behind(struct sweep *sweep, struct error *error)
@@ -52,7 +50,6 @@ static void end(struct sweep *sweep)
     harness_fini(&sweep->harness);
     way_close(&sweep->ways[0]);
     way_close(&sweep->ways[1]);
-    results_fini(&sweep->results);
     free(sweep);
 }
 
@@ -60,17 +57,26 @@ static bool run_strategy(struct sweep *sweep, size_t value, int round, const cha
                          struct error *error)
 {
     const struct sweep_options *options = &sweep->options;
-    const struct api_strategy *strategy = harness_choose(&sweep->harness, name, error);
+    struct harness *harness = &sweep->harness;
+    const struct api_strategy *strategy = harness_choose(harness, name, error);
     if (!strategy)
         return false;
-    struct phase_plan plan = harness_plan(&sweep->harness, strategy, round);
+    struct phase_result result;
+    struct phase_plan plan = harness_plan(harness, strategy, round);
     plan.scenario = plan.products > 1 ? SCENARIO_SPREAD : SCENARIO_HOT;
-    plan.swept = value;
-    wrk_shape(&plan.connections, &plan.threads, (int64_t)sweep->harness.fleet.count);
+    wrk_shape(&plan.connections, &plan.threads, (int64_t)harness->fleet.count);
+    size_t number = json_array_size(harness->runs);
     size_t all = sweep->plan.count * options->strategies.count * (size_t)options->shared.rounds;
-    bool made = harness_measure(&sweep->harness, &plan, &sweep->results, all, error);
-    if (!process_interrupted())
-        sweep->complete = sweep->results.count;
+    bool made = harness_measure(harness, &plan, all, &result, error);
+    if (process_interrupted())
+        json_array_remove(harness->runs, number); /* it says nothing */
+    else
+        json_object_update_new(json_array_get(harness->runs, number),
+                               json_pack("{ss sI sI sI}", "over",
+                                         sweep_dimension_name(sweep->plan.over), "value",
+                                         sweep->plan.values[value], "work_ms",
+                                         options->shared.work_ms > 0 ? options->shared.work_ms : 0,
+                                         "redis_delay_us", options->redis_delay_us));
     return made;
 }
 
@@ -128,24 +134,12 @@ static void print_strategy(const struct sweep *sweep, const struct document *doc
     }
 }
 
-static json_t *json_swept(const struct sweep *sweep, const struct phase_result *run)
-{
-    struct sweep_options options = sweep->options;
-    sweep_apply(&options, sweep->plan.over, sweep->plan.values[run->plan.swept]);
-    json_t *object = results_json_run(run);
-    json_object_update_new(
-        object, json_pack("{ss sI sI sI}", "over", sweep_dimension_name(sweep->plan.over), "value",
-                          sweep->plan.values[run->plan.swept], "work_ms",
-                          options.shared.work_ms > 0 ? options.shared.work_ms : 0, "redis_delay_us",
-                          options.redis_delay_us));
-    return object;
-}
-
 /* The settings that stayed the same; of the varied one, the values. */
-static json_t *json_document(const struct sweep *sweep, json_t *rows)
+static json_t *json_document(const struct sweep *sweep)
 {
     const struct sweep_options *options = &sweep->options;
-    json_t *document = results_json_document(rows, &options->shared, &sweep->harness.machine);
+    json_t *document =
+        results_json_document(sweep->harness.runs, &options->shared, &sweep->harness.machine);
     json_t *settings = json_object_get(document, "settings");
     static const char *const members[SWEEP_DIMENSIONS] = {[SWEEP_CONNECTIONS] = "connections",
                                                           [SWEEP_WORK_MS] = "work_ms",
@@ -159,24 +153,20 @@ static json_t *json_document(const struct sweep *sweep, json_t *rows)
     return document;
 }
 
-static bool write_files(const struct sweep *sweep, struct document *out, struct error *error)
-{
-    static const struct results_csv csv = {
-        "sweep.csv", "over,value,strategy,instances,connections,work_ms,redis_delay_us,round,"
-                     "requests_per_s:1,committed_per_s:1,refused,failed,unknown,latency_us_p50,"
-                     "latency_us_p90,latency_us_p99,latency_us_max,verdict:q"};
-    json_t *rows = json_array();
-    for (size_t i = 0; i < sweep->results.count; i++)
-        json_array_append_new(rows, json_swept(sweep, &sweep->results.items[i]));
-    return results_publish(sweep->harness.folder, json_document(sweep, rows), &csv, out, error);
-}
+static const struct results_csv csv = {
+    "sweep.csv",
+    "over,value,strategy,instances,connections,work_ms,redis_delay_us,round,"
+    "requests_per_s:1,committed_per_s:1,refused,failed,unknown,latency_us_p50,"
+    "latency_us_p90,latency_us_p99,latency_us_max,verdict:q",
+    false};
 
 static int report(const struct sweep *sweep)
 {
     struct verdict_tally tally = {{0}};
     struct document document;
     struct error error;
-    bool written = write_files(sweep, &document, &error);
+    bool written =
+        results_publish(sweep->harness.folder, json_document(sweep), &csv, &document, &error);
     printf("\n%-18s %21s %9s %9s %9s %6s  %-6s %9s %9s %9s\n", "strategy",
            sweep_dimension_name(sweep->plan.over), "commit/s", "least", "most", "ratio", "",
            "p50 ms", "p99 ms", "failed/s");
@@ -204,9 +194,7 @@ int command_sweep(const struct sweep_options *options)
         return process_fail("out of memory");
     bool made = begin(sweep, options, &error) && run_everything(sweep, &error);
     harness_clear_progress(&sweep->harness);
-    if (process_interrupted())
-        sweep->results.count = sweep->complete;
-    int status = sweep->results.count > 0 ? report(sweep) : 2;
+    int status = json_array_size(sweep->harness.runs) > 0 ? report(sweep) : 2;
     status = harness_status(made, status, &error);
     end(sweep);
     return status;
