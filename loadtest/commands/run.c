@@ -13,7 +13,6 @@
 #include "loadtest/commands/articles/articles.h"
 #include "loadtest/commands/harness.h"
 #include "loadtest/report/files.h"
-#include "loadtest/report/open_results.h"
 #include "loadtest/report/pipeline/gate.h"
 #include "loadtest/report/results.h"
 #include "loadtest/report/table.h"

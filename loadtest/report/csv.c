@@ -1,6 +1,4 @@
-/* See csv.h. */
-#include "loadtest/report/csv.h"
-
+/* See files.h. */
 #include "loadtest/report/files.h"
 
 #include <string.h>
@@ -67,8 +65,8 @@ static void write_line(FILE *file, const char *columns, const json_t *row)
     fputc('\n', file);
 }
 
-bool csv_write(const char *folder, const char *name, const char *columns, const json_t *rows,
-               struct error *error)
+bool files_write_csv(const char *folder, const char *name, const char *columns, const json_t *rows,
+                     struct error *error)
 {
     FILE *file = files_create(folder, name, error);
     if (file)

@@ -31,4 +31,15 @@ json_t *files_read_json(const char *path, const char *name, char file[FILES_PATH
 /* Copies a file of the folder to a stream. */
 bool files_copy(const char *folder, const char *name, FILE *to, struct error *error);
 
+/*
+ * csv.c: CSV from JSON: a file's columns are members of the rows' objects, so that both forms of a
+ * result have their figures from one place. `rows` is an array of objects.
+ *
+ * `columns` has their names with commas between; the member of a member has both names, joined by
+ * '_'. Behind a name may stand ':' and the number of decimals, or ":q" for a text in quotes. What a
+ * row does not have is empty; a list has spaces between its items.
+ */
+bool files_write_csv(const char *folder, const char *name, const char *columns, const json_t *rows,
+                     struct error *error);
+
 #endif

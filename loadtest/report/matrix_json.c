@@ -4,7 +4,6 @@
 #include "loadtest/faults/confidence.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/page/page.h"
-#include "loadtest/report/page/words.h"
 #include "loadtest/report/results.h"
 
 #include <inttypes.h>

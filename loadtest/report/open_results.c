@@ -1,7 +1,7 @@
-/* See open_results.h. */
-#include "loadtest/report/open_results.h"
+/* See results.h. */
+#include "loadtest/report/results.h"
 
-#include "loadtest/report/csv.h"
+#include "loadtest/report/files.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -253,12 +253,12 @@ bool open_results_write_csv(const char *folder, const struct document *document,
                 json_array_append_new(lines, json_line(run, json_array_get(parts_of(run), part),
                                                        (enum load_class) class));
     }
-    bool written =
-        csv_write(folder, "arrivals.csv",
-                  "strategy,body,instances,scenario,phase,round,part,rate_per_s:1,duration_s:3,"
-                  "arrivals,late_starts,never_started,answer,count,latency_us_p50,"
-                  "latency_us_p90,latency_us_p99,latency_us_p999,latency_us_max,lag_us_p99",
-                  lines, error);
+    bool written = files_write_csv(
+        folder, "arrivals.csv",
+        "strategy,body,instances,scenario,phase,round,part,rate_per_s:1,duration_s:3,"
+        "arrivals,late_starts,never_started,answer,count,latency_us_p50,"
+        "latency_us_p90,latency_us_p99,latency_us_p999,latency_us_max,lag_us_p99",
+        lines, error);
     json_decref(lines);
     return written;
 }

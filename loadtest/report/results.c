@@ -1,8 +1,7 @@
 /* See results.h. */
 #include "loadtest/report/results.h"
 
-#include "loadtest/report/csv.h"
-#include "loadtest/report/open_results.h"
+#include "loadtest/report/files.h"
 #include "loadtest/report/page/page.h"
 #include "loadtest/report/pipeline/gate.h"
 
@@ -176,7 +175,7 @@ bool results_publish(const char *folder, json_t *json, const struct results_csv 
                      struct document *out, struct error *error)
 {
     return document_write(folder, json, out, error) &&
-           csv_write(folder, csv->name, csv->columns, out->runs, error) &&
+           files_write_csv(folder, csv->name, csv->columns, out->runs, error) &&
            (!csv->arrivals || open_results_write_csv(folder, out, error)) &&
            page_write_run(folder, out, error);
 }

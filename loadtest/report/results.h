@@ -7,6 +7,7 @@
 #include "loadtest/report/document/document.h"
 
 #include <jansson.h>
+#include <stdio.h>
 
 /* The pieces that every JSON file of the harness has; the objects are owned by the caller. */
 json_t *results_json_run(const struct phase_result *run);
@@ -21,13 +22,30 @@ json_t *results_json_document(json_t *runs, const struct options *options,
                               const struct machine *machine);
 
 /* Writes a results.json, which it takes, and of what was read from it a CSV file with these columns
- * (csv.h), and report.html. As document_write: *out is there also when something could not be
- * written. */
+ * (files_write_csv), and report.html. As document_write: *out is there also when something could
+ * not be written. */
 struct results_csv {
     const char *name, *columns;
     bool arrivals; /* and with a rate arrivals.csv */
 };
 bool results_publish(const char *folder, json_t *json, const struct results_csv *csv,
                      struct document *out, struct error *error);
+
+/* --- open_results.c: what the open-loop generator found, for people and for files: a line for each
+ * part of the schedule and each class of answers in it --- */
+
+/* Medians over the rounds, of the phases that take time; nothing where no run had a rate.
+ * `wide`: with p90 and the maximum. */
+void open_results_print(FILE *to, const struct document *document, bool wide);
+
+/* arrivals.csv. Nothing is written where no run had a rate. */
+bool open_results_write_csv(const char *folder, const struct document *document,
+                            struct error *error);
+
+/* The run's "open_loop" member; owned by the caller. */
+json_t *open_results_json(const struct phase_result *run);
+
+/* A histogram as a text of its steps (latency_write); owned by the caller. */
+json_t *open_results_steps(const struct latency *latency);
 
 #endif

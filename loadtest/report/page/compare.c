@@ -1,5 +1,5 @@
-/* See page_parts.h. The first run is what the others are compared with. */
-#include "loadtest/report/page/page_parts.h"
+/* See page.h. The first run is what the others are compared with. */
+#include "loadtest/report/page/page.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

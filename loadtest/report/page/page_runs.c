@@ -1,7 +1,7 @@
 /* The page of runs (page.h). */
 #include "loadtest/report/files.h"
-#include "loadtest/report/open_results.h"
-#include "loadtest/report/page/page_parts.h"
+#include "loadtest/report/page/page.h"
+#include "loadtest/report/results.h"
 
 #include <stdlib.h>
 #include <string.h>

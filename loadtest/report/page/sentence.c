@@ -1,6 +1,6 @@
-/* See page_parts.h. Each part of the sentence is written once a language: its names go through
+/* See page.h. Each part of the sentence is written once a language: its names go through
  * words_text. */
-#include "loadtest/report/page/page_parts.h"
+#include "loadtest/report/page/page.h"
 
 #include <inttypes.h>
 #include <string.h>

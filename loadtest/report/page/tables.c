@@ -1,5 +1,5 @@
-/* See page_parts.h. */
-#include "loadtest/report/page/page_parts.h"
+/* See page.h. */
+#include "loadtest/report/page/page.h"
 
 #include <inttypes.h>
 

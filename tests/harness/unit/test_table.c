@@ -2,8 +2,7 @@
 #include "lib/t.h"
 
 #include "harness/fixtures/document_of.h"
-#include "loadtest/commands/progress.h"
-#include "loadtest/report/open_results.h"
+#include "loadtest/commands/harness.h"
 #include "loadtest/report/table.h"
 
 #include <stdlib.h>
