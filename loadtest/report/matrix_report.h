@@ -10,9 +10,6 @@
 
 /* For a terminal: the matrix, then what is to be said of each cell. */
 void matrix_print(FILE *to, const struct matrix *matrix);
-/* The matrix alone. */
-enum matrix_form { MATRIX_MARKDOWN, MATRIX_HTML };
-void matrix_print_table(FILE *to, const struct matrix *matrix, enum matrix_form form);
 
 /* What it was made on, for faults.json; the caller's. NULL: out of memory. */
 json_t *matrix_made_on(const struct machine *machine);
