@@ -57,15 +57,6 @@ struct meanwhile {
     int64_t evicted_keys; /* of the Redis servers together */
 };
 
-/* Which experiment of which article a phase repeats. The strings are borrowed. */
-struct article_note {
-    const char *number;     /* "003"; NULL: no article's */
-    const char *experiment; /* a word */
-    const char *did;        /* what the article did */
-    const char *published;  /* its figure; "": none */
-    char ours[120];
-};
-
 /* What came of it: one element of "runs". */
 struct phase_result {
     struct phase_plan plan;
@@ -85,7 +76,6 @@ struct phase_result {
     char error[600]; /* why there is no run; "" */
     bool late;       /* there is none because of the generator, and for no other reason */
     bool again;      /* there is none because somebody else put a product on sale meanwhile */
-    struct article_note article;
 };
 
 static inline int64_t phase_last_product(const struct phase_plan *plan)

@@ -108,12 +108,6 @@ json_t *results_json_run(const struct phase_result *run)
         json_object_set_new(row, "thresholds", thresholds);
     if (*run->error)
         json_object_set_new(row, "error", json_string(run->error));
-    const struct article_note *note = &run->article;
-    if (note->number)
-        json_object_set_new(row, "article",
-                            json_pack("{ss ss ss ss ss}", "number", note->number, "experiment",
-                                      note->experiment, "did", note->did, "published",
-                                      note->published, "ours", note->ours));
     return row;
 }
 

@@ -6,13 +6,183 @@
  */
 #include "loadtest/commands/articles/articles.h"
 
+#include "loadtest/base/random.h"
+#include "loadtest/crowd/hall.h"
 #include "loadtest/report/table.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+
+/* The longest wait that a server takes: the articles' "for ever". */
+enum { PATIENT_MS = 60000, HURRIED_MS = 5000 };
+
+enum { LARGE_QUANTITY = 60, SMALL_QUANTITY = 50 };
+
+static const int64_t FIRST_USER = INT64_C(1000000000000);
+
+static void fill(const struct article_experiment *experiment, int64_t i, struct random *random,
+                 struct counted_call *call)
+{
+    switch (experiment->kind) {
+    case ARTICLE_COUNTER:
+    case ARTICLE_THRESHOLD:
+    case ARTICLE_TURNS:
+        break;
+    case ARTICLE_SPREAD:
+        call->product += random_pick(random, experiment->products);
+        break;
+    case ARTICLE_PAIRS:
+        call->product += i / 2;
+        call->quantity = i % 2 == 0 ? LARGE_QUANTITY : SMALL_QUANTITY;
+        break;
+    case ARTICLE_TIMED:
+        call->product += i % 2;
+        call->wait_ms = i % 2 == 0 ? PATIENT_MS : HURRIED_MS;
+        break;
+    }
+}
+
+/* Whether no call before it asked for its product. */
+static bool is_first(const struct counted *counted, size_t call)
+{
+    for (size_t i = 0; i < call; i++)
+        if (counted->calls[i].product == counted->calls[call].product)
+            return false;
+    return true;
+}
+
+static void expect(const struct article_experiment *experiment, struct counted *counted)
+{
+    switch (experiment->kind) {
+    case ARTICLE_COUNTER:
+    case ARTICLE_TURNS:
+        counted->expected = experiment->calls;
+        break;
+    case ARTICLE_SPREAD: /* one unit of each product that is asked for */
+        for (size_t i = 0; i < counted->count; i++)
+            counted->expected += is_first(counted, i);
+        break;
+    case ARTICLE_PAIRS:
+        counted->expected = experiment->products; /* one of each two */
+        break;
+    case ARTICLE_THRESHOLD:
+        /* No order is refused while the queue has room, and each order in the queue is served. */
+        counted->expected = experiment->queue_capacity;
+        counted->may_shed = true;
+        break;
+    case ARTICLE_TIMED:
+        counted->expected = experiment->calls / 2;
+        counted->may_shed = true;
+        break;
+    }
+}
+
+bool article_make_calls(const struct article_experiment *experiment, const struct options *options,
+                        struct counted *counted, struct error *error)
+{
+    struct random random = random_begin(options->seed, 0);
+    *counted = (struct counted){
+        .calls = calloc((size_t)experiment->calls, sizeof *counted->calls),
+        .count = (size_t)experiment->calls,
+    };
+    if (!counted->calls)
+        return error_fail(error, "out of memory");
+    for (int64_t i = 0; i < experiment->calls; i++) {
+        struct counted_call *call = &counted->calls[i];
+        *call = (struct counted_call){.product = options->first_product,
+                                      .user = FIRST_USER + options->seed + i,
+                                      .quantity = 1,
+                                      .wait_ms = PATIENT_MS};
+        fill(experiment, i, &random, call);
+    }
+    expect(experiment, counted);
+    return true;
+}
+
+/* The calls for one product that were served, or were not. */
+struct group {
+    int64_t calls, count, slowest_us;
+};
+
+static struct group group_of(const struct counted *counted, int64_t product, bool served)
+{
+    struct group group = {0};
+    for (size_t i = 0; i < counted->count; i++) {
+        const struct counted_call *call = &counted->calls[i];
+        if (call->product != product)
+            continue;
+        group.calls++;
+        if ((call->status / 100 == 2) != served)
+            continue;
+        group.count++;
+        if (call->took_us > group.slowest_us)
+            group.slowest_us = call->took_us;
+    }
+    return group;
+}
+
+static void describe_pairs(const struct article_experiment *experiment,
+                           const struct phase_result *result, char *out, size_t size)
+{
+    const int64_t both = LARGE_QUANTITY + SMALL_QUANTITY;
+    int64_t beyond = both - experiment->stock;
+    snprintf(out, size, "%" PRId64 " sold in %" PRId64 " of %" PRId64, both,
+             result->audit.oversold / beyond, experiment->products);
+}
+
+static void describe_threshold(const struct counted *counted, char *out, size_t size)
+{
+    struct group served = group_of(counted, counted->calls[0].product, true);
+    struct group shed = group_of(counted, counted->calls[0].product, false);
+    int used = snprintf(out, size, "%" PRId64 " sold in %.1f s", served.count,
+                        (double)served.slowest_us / 1e6);
+    if (shed.count > 0)
+        snprintf(out + used, size - (size_t)used, "; %" PRId64 " refused within %.2f s", shed.count,
+                 (double)shed.slowest_us / 1e6);
+}
+
+static void describe_timed(const struct counted *counted, char *out, size_t size)
+{
+    struct group patient = group_of(counted, counted->calls[0].product, true);
+    struct group hurried = group_of(counted, counted->calls[1].product, true);
+    snprintf(out, size,
+             "%" PRId64 " of %" PRId64 " in %.1f s; waiting 5 s: %" PRId64 " of %" PRId64,
+             patient.count, patient.calls, (double)patient.slowest_us / 1e6, hurried.count,
+             hurried.calls);
+}
+
+/* What came of it, in words for the table. */
+static void describe(const struct article_experiment *experiment, const struct counted *counted,
+                     const struct phase_result *result, char *out, size_t size)
+{
+    char one[HALL_FIGURE_SIZE], other[HALL_FIGURE_SIZE];
+    switch (experiment->kind) {
+    case ARTICLE_COUNTER:
+        snprintf(out, size, "%s", hall_figure(result->audit.stock, one));
+        break;
+    case ARTICLE_SPREAD:
+        snprintf(out, size, "%s sold of %s asked for", hall_figure(result->audit.sold, one),
+                 hall_figure(counted->expected, other));
+        break;
+    case ARTICLE_PAIRS:
+        describe_pairs(experiment, result, out, size);
+        break;
+    case ARTICLE_THRESHOLD:
+        describe_threshold(counted, out, size);
+        break;
+    case ARTICLE_TIMED:
+        describe_timed(counted, out, size);
+        break;
+    case ARTICLE_TURNS:
+        snprintf(out, size, "%.1f turns on average",
+                 (double)result->counts.attempts / (double)counted->count);
+        break;
+    }
+}
 
 bool article_measure(struct harness *harness, const struct article_experiment *experiment,
                      const struct article_row *row, struct phase_result *result,
-                     struct error *error)
+                     char ours[ARTICLE_OURS_SIZE], struct error *error)
 {
     struct counted counted;
     bool made = article_make_calls(experiment, harness->options, &counted, error);
@@ -32,13 +202,9 @@ bool article_measure(struct harness *harness, const struct article_experiment *e
     *result = (struct phase_result){.plan = plan, .verdict = VERDICT_NO_RUN};
     made = made && phase_run(&harness->fleet, &plan, result, error);
     result->plan.counted = NULL;
-    result->article = (struct article_note){.number = experiment->article,
-                                            .experiment = experiment->name,
-                                            .did = row->did,
-                                            .published = row->published};
+    *ours = '\0';
     if (made && result->verdict != VERDICT_NO_RUN)
-        article_describe(experiment, &counted, result, result->article.ours,
-                         sizeof result->article.ours);
+        describe(experiment, &counted, result, ours, ARTICLE_OURS_SIZE);
     free(counted.calls);
     return made;
 }
@@ -70,8 +236,14 @@ static bool run_row(struct harness *harness, const struct article_experiment *ex
         return true;
     }
     struct phase_result result;
-    bool made = article_measure(harness, experiment, row, &result, error);
-    return harness_keep(harness, results_json_run(&result), error) && made;
+    char ours[ARTICLE_OURS_SIZE];
+    bool made = article_measure(harness, experiment, row, &result, ours, error);
+    json_t *run = results_json_run(&result);
+    json_object_set_new(run, "article",
+                        json_pack("{ss ss ss ss ss}", "number", experiment->article, "experiment",
+                                  experiment->name, "did", row->did, "published", row->published,
+                                  "ours", ours));
+    return harness_keep(harness, run, error) && made;
 }
 
 static bool run_experiment(struct harness *harness, struct options *settings,

@@ -50,14 +50,12 @@ extern const size_t article_experiments_count;
 bool article_make_calls(const struct article_experiment *experiment, const struct options *options,
                         struct counted *counted, struct error *error);
 
-/* What came of it, in words for the table. */
-void article_describe(const struct article_experiment *experiment, const struct counted *counted,
-                      const struct phase_result *result, char *out, size_t size);
-
-/* One row on the fleet that is open. As phase_run: false when there is no going on. */
+/* One row on the fleet that is open; `ours`: what came of it, in words for the table. As phase_run:
+ * false when there is no going on. */
+enum { ARTICLE_OURS_SIZE = 120 };
 bool article_measure(struct harness *harness, const struct article_experiment *experiment,
                      const struct article_row *row, struct phase_result *result,
-                     struct error *error);
+                     char ours[ARTICLE_OURS_SIZE], struct error *error);
 
 /* All of them, each on servers of its own. False when something ended them early. */
 bool articles_run(struct harness *harness, struct error *error);
