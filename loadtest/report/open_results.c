@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ROUNDS_MAX = 1000 };
 
@@ -21,7 +22,7 @@ static const char *const latencies[COLUMNS] = {
     [P50] = "p50", [P90] = "p90", [P99] = "p99", [P999] = "p999", [MAX] = "max"};
 
 /* Of a part, the answers of one class. */
-static const json_t *answers_of(const json_t *part, enum load_class class)
+static json_t *answers_of(const json_t *part, enum load_class class)
 {
     return json_object_get(json_object_get(part, "latency_us"), load_class_name(class));
 }
@@ -175,62 +176,46 @@ static json_t *json_classes(const struct load_part *part, const struct latency *
     return classes;
 }
 
-enum timeline_figure { OFFERED, ANSWERED, P50_US, P99_US };
-
-static int64_t slice_figure(const struct timeline_slice *slice, enum timeline_figure figure,
-                            int class)
-{
-    const int64_t figures[] = {[OFFERED] = slice->offered,
-                               [ANSWERED] = slice->answered[class],
-                               [P50_US] = slice->p50_us[class],
-                               [P99_US] = slice->p99_us[class]};
-    return figures[figure];
-}
+/* Where a slice has a figure, of which there is one for each class but of what was offered. */
+#define FIGURE(member, class)                                                                      \
+    (offsetof(struct timeline_slice, member) + (size_t)(class) * sizeof(int64_t))
 
 /* "3 17 0": the figure of each slice. NULL: out of memory, or all are 0. */
-static json_t *json_slices(const struct timeline *timeline, enum timeline_figure figure, int class)
+static json_t *json_slices(const struct timeline *timeline, size_t figure)
 {
-    char *text = NULL;
-    size_t size = 0;
-    int64_t sum = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to)
-        return NULL;
+    char text[TIMELINE_ROOM * sizeof " -9223372036854775808"];
+    size_t used = 0;
+    int64_t sum = 0, value;
     for (size_t i = 0; i < timeline->count; i++) {
-        int64_t value = slice_figure(&timeline->slices[i], figure, class);
-        fprintf(to, "%s%" PRId64, i ? " " : "", value);
+        memcpy(&value, (const char *)&timeline->slices[i] + figure, sizeof value);
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%" PRId64, i ? " " : "", value);
         sum += value;
     }
-    json_t *slices = fclose(to) == 0 && sum > 0 ? json_string(text) : NULL;
-    free(text);
-    return slices;
+    return sum > 0 ? json_string(text) : NULL;
 }
 
 /* A kind of answer that nobody got is left out. */
 static json_t *json_timeline(const struct timeline *timeline)
 {
     json_t *object = json_pack("{sI so*}", "slice_us", timeline->slice_us, "offered",
-                               json_slices(timeline, OFFERED, 0));
+                               json_slices(timeline, FIGURE(offered, 0)));
     for (int class = 0; class < LOAD_CLASSES; class ++) {
-        json_t *answered = json_slices(timeline, ANSWERED, class);
+        json_t *answered = json_slices(timeline, FIGURE(answered, class));
         if (answered)
             json_object_set_new(object, load_class_name((enum load_class) class),
                                 json_pack("{so so* so*}", "answered", answered, "p50_us",
-                                          json_slices(timeline, P50_US, class), "p99_us",
-                                          json_slices(timeline, P99_US, class)));
+                                          json_slices(timeline, FIGURE(p50_us, class)), "p99_us",
+                                          json_slices(timeline, FIGURE(p99_us, class))));
     }
     return object;
 }
 
 /* A line of the CSV: what its run, its part and its class of answers have. */
-static json_t *json_line(const json_t *run, json_t *part, enum load_class class)
+static json_t *json_line(json_t *run, json_t *part, enum load_class class)
 {
-    static const char *const names[] = {"strategy", "body",  "instances",
-                                        "scenario", "phase", "round"};
-    json_t *answers = json_object_get(json_object_get(part, "latency_us"), load_class_name(class));
-    json_t *line = json_copy(part);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        json_object_set(line, names[i], json_object_get(run, names[i]));
+    json_t *answers = answers_of(part, class), *line = json_copy(run);
+    json_object_update(line, part);
     json_object_set(line, "count", json_object_get(answers, "count"));
     json_object_set(line, "latency_us", answers);
     json_object_set(line, "lag_us", json_object_get(json_object_get(run, "open_loop"), "lag_us"));
@@ -247,7 +232,7 @@ bool open_results_write_csv(const char *folder, const struct document *document,
         return true;
     }
     for (size_t i = 0; i < json_array_size(document->runs); i++) {
-        const json_t *run = json_array_get(document->runs, i);
+        json_t *run = json_array_get(document->runs, i);
         for (size_t part = 0; part < json_array_size(parts_of(run)); part++)
             for (int class = 0; class < LOAD_CLASSES; class ++)
                 json_array_append_new(lines, json_line(run, json_array_get(parts_of(run), part),

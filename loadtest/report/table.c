@@ -26,12 +26,6 @@ static void write_strategy(const struct row *row, struct cell *cell, int which)
     snprintf(cell->text, CELL_BYTES, "%s", row->line->strategy);
 }
 
-static void write_instances(const struct row *row, struct cell *cell, int which)
-{
-    (void)which;
-    snprintf(cell->text, CELL_BYTES, "%d", row->line->instances);
-}
-
 /* "12345" or, over several rounds, "12345 ±67". */
 static void write_rate(const struct row *row, struct cell *cell, int which)
 {
@@ -69,25 +63,19 @@ static void write_latency(const struct row *row, struct cell *cell, int which)
         snprintf(cell->text, CELL_BYTES, "%.*f", ms < 100 ? 2 : 1, ms);
 }
 
-/* Units of the worst phase. */
-enum { STOCK, SOLD, LEFT, OVERSOLD };
+/* From STOCK on units of the worst phase. */
+enum { INSTANCES, LOST, STOCK, SOLD, LEFT, OVERSOLD };
 
-static void write_units(const struct row *row, struct cell *cell, int which)
+static void write_count(const struct row *row, struct cell *cell, int which)
 {
     const struct line *line = row->line;
-    const int64_t units[] = {line->stock, line->sold, line->left, line->oversold};
-    if (!line->worst)
+    const int64_t counts[] = {line->instances, line->lost_updates, line->stock,
+                              line->sold,      line->left,         line->oversold};
+    if (which >= STOCK && !line->worst)
         return;
-    snprintf(cell->text, CELL_BYTES, "%" PRId64, units[which]);
-    if (which == OVERSOLD && line->oversold > 0)
+    snprintf(cell->text, CELL_BYTES, "%" PRId64, counts[which]);
+    if ((which == LOST || which == OVERSOLD) && counts[which] > 0)
         cell->paint = RED;
-}
-
-static void write_lost(const struct row *row, struct cell *cell, int which)
-{
-    (void)which;
-    snprintf(cell->text, CELL_BYTES, "%" PRId64, row->line->lost_updates);
-    cell->paint = row->line->lost_updates > 0 ? RED : PLAIN;
 }
 
 static void write_sold_of_stock(const struct row *row, struct cell *cell, int which)
@@ -142,7 +130,7 @@ static const struct column {
     int which;
 } columns[] = {
     {"strategy", SHORT | WIDE, true, write_strategy, 0},
-    {"inst", SHORT | WIDE, false, write_instances, 0},
+    {"inst", SHORT | WIDE, false, write_count, INSTANCES},
     {"requests/s", WIDE, false, write_rate, LINE_REQUESTS},
     {"committed/s", WIDE, false, write_rate, LINE_COMMITTED},
     {"committed/s", SHORT, false, write_compared, LINE_COMMITTED},
@@ -151,14 +139,13 @@ static const struct column {
     {"failed/s", WIDE, false, write_rate, LINE_FAILED},
     {"p50 ms", SHORT | WIDE, false, write_latency, LINE_P50},
     {"p99 ms", SHORT | WIDE, false, write_latency, LINE_P99},
-    {"stock", WIDE, false, write_units, STOCK},
-    {"sold", WIDE, false, write_units, SOLD},
-    {"left", WIDE, false, write_units, LEFT},
-    {"oversold", WIDE, false, write_units, OVERSOLD},
-    {"lost upd", WIDE, false, write_lost, 0},
+    {"stock", WIDE, false, write_count, STOCK},
+    {"sold", WIDE, false, write_count, SOLD},
+    {"left", WIDE, false, write_count, LEFT},
+    {"oversold", WIDE, false, write_count, OVERSOLD},
+    {"lost upd", WIDE, false, write_count, LOST},
     {"sold/stock", SHORT, false, write_sold_of_stock, 0},
-    {"verdict", SHORT, true, write_verdict, 0},
-    {"verdict", WIDE, true, write_verdict, 0},
+    {"verdict", SHORT | WIDE, true, write_verdict, 0},
     {"still right if", WIDE, true, write_right_if, 0},
 };
 

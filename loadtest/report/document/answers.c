@@ -3,14 +3,9 @@
 
 #include <string.h>
 
-static const char *const kinds[ANSWERS_KINDS] = {
-    [LOAD_COMMITTED] = "committed", [LOAD_ACCEPTED] = "accepted", [LOAD_REFUSED] = "refused",
-    [LOAD_FAILED] = "failed",       [ANSWERS_MIXED] = "mixed",
-};
-
 const char *answers_name(int kind)
 {
-    return kinds[kind];
+    return kind == ANSWERS_MIXED ? "mixed" : load_class_name((enum load_class)kind);
 }
 
 static bool take_steps(const json_t *figures, struct latency *out)
@@ -45,7 +40,7 @@ bool answers_take(const json_t *run, struct answers *out)
     for (size_t i = 0; i < json_array_size(parts); i++) {
         const json_t *latencies = json_object_get(json_array_get(parts, i), "latency_us");
         for (int kind = 0; kind < LOAD_CLASSES; kind++)
-            if (!take_steps(json_object_get(latencies, kinds[kind]), &out->kinds[kind]))
+            if (!take_steps(json_object_get(latencies, answers_name(kind)), &out->kinds[kind]))
                 return false;
     }
     return true;
@@ -75,6 +70,7 @@ bool answers_can_draw(const json_t *run)
                is_slices(json_object_get(from, "offered"));
     for (int kind = 0; kind < LOAD_CLASSES && can; kind++)
         for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-            can = can && is_slices(json_object_get(json_object_get(from, kinds[kind]), figures[i]));
+            can = can &&
+                  is_slices(json_object_get(json_object_get(from, answers_name(kind)), figures[i]));
     return can;
 }
