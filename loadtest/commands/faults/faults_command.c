@@ -96,13 +96,14 @@ static bool prepare(struct faults_run *run, struct error *error)
            harness_close_fleet(&run->harness, error);
 }
 
-/* `made_on` is taken. */
-static int report(const struct matrix *matrix, const struct faults_gate *gate, const char *folder,
-                  json_t *made_on)
+/* `made_on` is taken. The exit status. */
+static int report(const struct faults_run *run, json_t *made_on)
 {
+    const struct matrix *matrix = &run->matrix;
+    const char *folder = run->harness.folder;
     struct error error;
     matrix_print(stdout, matrix);
-    int status = faults_gate_print(gate, stdout, matrix_status(matrix));
+    int status = faults_gate_print(&run->gate, stdout, matrix_status(matrix));
     if (!matrix_write(folder, matrix, made_on, &error))
         return process_fail(error.text);
     printf("\nFiles: %s/faults.json, faults.md%s\nReport: %s/report.html\n", folder,
@@ -110,63 +111,55 @@ static int report(const struct matrix *matrix, const struct faults_gate *gate, c
     return status;
 }
 
-static int close_gate(struct faults_gate *gate, const char *ended, int status)
+/* Joins the cells of earlier runs; nothing is started. */
+static bool join(struct faults_run *run, int *status, struct error *error)
 {
-    struct error error;
-    return faults_gate_close(gate, ended, &error) ? status : process_fail(error.text);
+    struct harness *harness = &run->harness;
+    json_t *made_on = NULL;
+    bool made_folder;
+    bool joined = matrix_join_read(&run->options->join, &run->matrix, &made_on, error) &&
+                  files_make_folder(run->options->shared.out, harness->folder,
+                                    sizeof harness->folder, &made_folder, error);
+    if (joined)
+        *status = report(run, json_incref(made_on));
+    else
+        run->matrix.count = 0;
+    json_decref(made_on);
+    return joined;
 }
 
-/* Joins the cells of earlier runs; nothing is started. */
-static int join(const struct faults_options *options)
+static bool break_things(struct faults_run *run, int *status, struct error *error)
 {
-    struct matrix matrix = {.count = 0};
-    struct faults_gate gate = {.count = 0};
-    struct error error;
-    json_t *made_on = NULL;
-    char folder[1024];
-    bool made_folder;
-    int status = 2;
-    bool joined = gate_open(&gate.fail_if, &gate.junit, &options->shared, &error) &&
-                  matrix_join_read(&options->join, &matrix, &made_on, &error);
-    if (joined &&
-        files_make_folder(options->shared.out, folder, sizeof folder, &made_folder, &error)) {
-        status = report(&matrix, &gate, folder, json_incref(made_on));
-        faults_gate_add_cases(&gate, &matrix);
-    } else {
-        process_fail(error.text);
-    }
-    status = close_gate(&gate, NULL, status);
-    json_decref(made_on);
-    free(matrix.cells);
-    return status;
+    const struct faults_options *options = run->options;
+    printf("seed %" PRId64 "\n", options->shared.seed);
+    fflush(stdout);
+    bool begun = harness_init(&run->harness, &options->shared, error) && prepare(run, error);
+    if (*options->reproduce)
+        run->matrix.runs = 1;
+    if (!begun)
+        run->matrix.count = 0;
+    bool made = begun && run_cells(run, error);
+    if (run->matrix.count > 0)
+        *status = report(run, matrix_made_on(&run->harness.machine));
+    printf("seed %" PRId64 "\n", options->shared.seed);
+    return made;
 }
 
 int command_faults(const struct faults_options *options)
 {
-    if (options->join.count > 0)
-        return join(options);
     struct faults_run *run = calloc(1, sizeof *run);
     struct error error = {.text = ""};
+    int status = 2;
     if (!run)
         return process_fail("out of memory");
     run->options = options;
-    printf("seed %" PRId64 "\n", options->shared.seed);
-    fflush(stdout);
-    bool begun = gate_open(&run->gate.fail_if, &run->gate.junit, &options->shared, &error) &&
-                 harness_init(&run->harness, &options->shared, &error) && prepare(run, &error);
-    if (*options->reproduce)
-        run->matrix.runs = 1;
-    bool made = begun && run_cells(run, &error);
-    int status = 2;
-    if (begun && run->matrix.count > 0)
-        status = report(&run->matrix, &run->gate, run->harness.folder,
-                        matrix_made_on(&run->harness.machine));
+    bool made =
+        gate_open(&run->gate.fail_if, &run->gate.junit, &options->shared, &error) &&
+        (options->join.count > 0 ? join(run, &status, &error) : break_things(run, &status, &error));
     status = harness_status(made, status, &error);
-    if (!begun)
-        run->matrix.count = 0;
     faults_gate_add_cases(&run->gate, &run->matrix);
-    status = close_gate(&run->gate, made ? NULL : error.text, status);
-    printf("seed %" PRId64 "\n", options->shared.seed);
+    if (!faults_gate_close(&run->gate, made ? NULL : error.text, &error))
+        status = process_fail(error.text);
     free(run->matrix.cells);
     harness_fini(&run->harness);
     free(run);
