@@ -261,32 +261,24 @@ double document_best_rate(const struct document *document, const char *strategy)
     return best;
 }
 
-static bool comes_before(const struct document *document, const struct line *a,
-                         const struct line *b)
+static int by_rate(const void *a, const void *b)
 {
-    double left = document_best_rate(document, a->strategy);
-    double right = document_best_rate(document, b->strategy);
-    int order = strcmp(a->strategy, b->strategy);
-
-    if (left != right)
-        return left > right;
-    if (order != 0)
-        return order < 0;
-    order = strcmp(a->body, b->body);
-    if (order != 0 || a->instances != b->instances)
-        return order != 0 ? order < 0 : a->instances < b->instances;
-    return a->value < b->value;
+    const struct line *left = a, *right = b;
+    int order = (left->best < right->best) - (left->best > right->best);
+    if (order == 0)
+        order = strcmp(left->strategy, right->strategy);
+    if (order == 0)
+        order = strcmp(left->body, right->body);
+    if (order == 0)
+        order = left->instances - right->instances;
+    return order ? order : (left->value > right->value) - (left->value < right->value);
 }
 
 static void sort(struct document *document)
 {
-    for (size_t i = 1; i < document->count; i++)
-        for (size_t j = i;
-             j > 0 && comes_before(document, &document->lines[j], &document->lines[j - 1]); j--) {
-            struct line line = document->lines[j];
-            document->lines[j] = document->lines[j - 1];
-            document->lines[j - 1] = line;
-        }
+    for (size_t i = 0; i < document->count; i++)
+        document->lines[i].best = document_best_rate(document, document->lines[i].strategy);
+    qsort(document->lines, document->count, sizeof *document->lines, by_rate);
 }
 
 const struct line *document_swept(const struct document *document, const char *strategy,

@@ -70,6 +70,7 @@ struct line {
     size_t generators;   /* nor has one of which wrk was the limit: those would be wrk's own */
     struct span figures[LINE_FIGURES]; /* without a round all 0 */
     struct apart_rounds rounds_of[LINE_FIGURES];
+    double best;         /* committed/s of its strategy's best line */
     const json_t *worst; /* borrowed: the phase that sells out; NULL: there was none */
     int64_t stock, sold, left, oversold; /* its */
     int64_t lost_updates;

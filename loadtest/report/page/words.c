@@ -1,18 +1,37 @@
 /* See words.h. */
 #include "loadtest/report/page/words.h"
 
+#include "loadtest/base/utf8.h"
+
 #include <string.h>
+
+/* The length of the character at `at` when a document may have it; 0: it may not. */
+static size_t character(const char *at, size_t left)
+{
+    static const char *const no_characters[] = {"\xef\xbf\xbe", "\xef\xbf\xbf"};
+    for (size_t i = 0; i < 2; i++)
+        if (strncmp(at, no_characters[i], 3) == 0)
+            return 0;
+    return (unsigned char)*at >= 0x20 || *at == '\t' || *at == '\n' ? utf8_sequence(at, left) : 0;
+}
 
 void words_text(FILE *to, const char *text)
 {
-    static const char special[] = "<>&\"'";
-    static const char *const names[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&#39;"};
-    for (; text && *text; text++) {
-        const char *found = strchr(special, *text);
-        if (found)
+    static const char special[] = "<>&\"'\n\t";
+    static const char *const names[] = {"&lt;",  "&gt;",  "&amp;", "&quot;",
+                                        "&#39;", "&#10;", "&#9;"};
+    size_t left = text ? strlen(text) : 0;
+    while (left > 0) {
+        size_t length = character(text, left);
+        const char *found = length == 1 ? strchr(special, *text) : NULL;
+        if (length == 0)
+            fputs("\xef\xbf\xbd", to);
+        else if (found)
             fputs(names[found - special], to);
-        else if ((unsigned char)*text >= 0x20 || *text == '\t' || *text == '\n')
-            fputc(*text, to);
+        else
+            fwrite(text, 1, length, to);
+        text += length ? length : 1;
+        left -= length ? length : 1;
     }
 }
 

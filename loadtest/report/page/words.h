@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Text with what HTML would take for its own replaced; what no document may have is left out. NULL
- * is no text. */
+/* As text or as an attribute's value, in HTML and in XML. What neither can hold, or was cut off
+ * within a character, is shown as U+FFFD; a tab or a line's end in an attribute would be read as a
+ * blank. NULL is no text. */
 void words_text(FILE *to, const char *text);
 
 void words_both(FILE *to, const char *tag, const char *english, const char *chinese);

@@ -2,8 +2,8 @@
 #include "loadtest/report/pipeline/junit.h"
 
 #include "loadtest/base/pool.h"
-#include "loadtest/base/utf8.h"
 #include "loadtest/report/files.h"
+#include "loadtest/report/page/words.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -49,42 +49,10 @@ void junit_add(struct junit *junit, const struct junit_case *one)
         *added = *one;
 }
 
-/* The length of the character at `at` when XML may have it; 0: it may not. */
-static size_t character(const char *at, size_t left)
-{
-    static const char *const no_characters[] = {"\xef\xbf\xbe", "\xef\xbf\xbf"};
-    for (size_t i = 0; i < 2; i++)
-        if (strncmp(at, no_characters[i], 3) == 0)
-            return 0;
-    return (unsigned char)*at >= 0x20 || *at == '\t' || *at == '\n' ? utf8_sequence(at, left) : 0;
-}
-
-/* As text or as an attribute's value. What XML cannot hold, or was cut off within a character, is
- * shown as U+FFFD. A tab or a line's end in an attribute would be read as a blank. */
-static void write_text(FILE *to, const char *text)
-{
-    static const char special[] = "<>&\"'\n\t";
-    static const char *const names[] = {"&lt;",  "&gt;",  "&amp;", "&quot;",
-                                        "&#39;", "&#10;", "&#9;"};
-    size_t left = strlen(text);
-    while (left > 0) {
-        size_t length = character(text, left);
-        const char *found = length == 1 ? strchr(special, *text) : NULL;
-        if (length == 0)
-            fputs("\xef\xbf\xbd", to);
-        else if (found)
-            fputs(names[found - special], to);
-        else
-            fwrite(text, 1, length, to);
-        text += length ? length : 1;
-        left -= length ? length : 1;
-    }
-}
-
 static void write_attribute(FILE *to, const char *name, const char *value)
 {
     fprintf(to, " %s=\"", name);
-    write_text(to, value);
+    words_text(to, value);
     fputc('"', to);
 }
 
@@ -110,7 +78,7 @@ static void write_case(FILE *to, const struct junit_case *one)
         write_attribute(to, "type", one->type);
     fputc('>', to);
     if (one->outcome != JUNIT_SKIPPED)
-        write_text(to, one->text);
+        words_text(to, one->text);
     fprintf(to, "</%s></testcase>\n", element);
 }
 
