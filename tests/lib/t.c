@@ -132,6 +132,27 @@ const char *t_text(const char *format, ...)
     return text;
 }
 
+static char *printed[2];
+static size_t printed_last;
+static FILE *printing;
+
+FILE *t_print(void)
+{
+    static size_t size;
+    char **text = &printed[++printed_last % 2];
+    free(*text);
+    printing = open_memstream(text, &size);
+    assert_non_null(printing);
+    return printing;
+}
+
+char *t_printed(void)
+{
+    int closed = fclose(printing);
+    assert_int_equal(closed, 0);
+    return printed[printed_last % 2];
+}
+
 void t_rewind(FILE *file)
 {
     if (fseek(file, 0, SEEK_SET) != 0)

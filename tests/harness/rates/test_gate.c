@@ -39,23 +39,12 @@ static void use(const char *text)
     t_done(thresholds_parse("fail-if", text, &list, &error), error);
 }
 
-/* To `written`, until it is closed. */
-static FILE *begin_writing(void)
-{
-    written[0] = '\0';
-    FILE *to = fmemopen(written, sizeof written, "w");
-    assert_non_null(to);
-    return to;
-}
-
 static const char *printed(const struct phase_result *runs, size_t count, struct gate *gate)
 {
     struct document document = document_of(runs, count);
-    FILE *to = begin_writing();
-    gate_print(to, &document, &list, gate);
-    fclose(to);
+    gate_print(t_print(), &document, &list, gate);
     document_free(&document);
-    return written;
+    return t_printed();
 }
 
 TEST(phases_that_take_time_are_judged)
@@ -67,13 +56,12 @@ TEST(phases_that_take_time_are_judged)
     runs[1].load.p99_us = 900000000;
     runs[2].load.p99_us = 300000;
     use("p99>250ms,failed>=1%");
-    printed(runs, 3, &gate);
-    HAS(gate, judged, 2, failed, 2);
-    assert_string_equal(written,
+    assert_string_equal(printed(runs, 3, &gate),
                         "\nThresholds (--fail-if)\n"
                         "  conditional, speed, 1 instance, round 1: failed>=1%: 1.000 %\n"
                         "  none, speed, 1 instance, round 1: p99>250ms: 300.0 ms, 50.0 ms more\n"
                         "  none, speed, 1 instance, round 1: failed>=1%: 1.000 %\n");
+    HAS(gate, judged, 2, failed, 2);
     use("p99>1s");
     assert_string_equal(printed(runs, 3, &gate),
                         "\nThresholds (--fail-if)\n  no threshold failed in 2 phases\n");
@@ -123,10 +111,8 @@ TEST(a_load_is_judged_as_a_phase_is)
     for (size_t i = 0; i < 2; i++) {
         struct gate gate;
         use(said[i][0]);
-        FILE *to = begin_writing();
-        gate_print_loads(to, &list, &load, 1, &gate);
-        fclose(to);
-        assert_string_equal(written, said[i][1]);
+        gate_print_loads(t_print(), &list, &load, 1, &gate);
+        assert_string_equal(t_printed(), said[i][1]);
         assert_int_equal(gate.failed, i == 0);
     }
 }

@@ -121,19 +121,15 @@ TEST(a_ledger_is_named)
     refuses("check one --exact 513", "");
 
     takes("record --strategy none --limit 2 --operations 7");
-    assert_int_equal(options.command, COMMAND_RECORD);
-    assert_string_equal(all.record.strategy, "none");
-    assert_int_equal(options.limit, 2);
-    assert_int_equal(all.record.operations, 7);
-    HAS(options, connections, 16, instances.items[0], 1);
+    HAS(options, command, COMMAND_RECORD, limit, 2, connections, 16, instances.items[0], 1);
+    HAS(all.record, strategy, "none", operations, 7);
     assert_false(options_use_wrk(&options));
     refuses("record --strategies none", "");
     refuses("record --instances 1,3", "--instances");
 
     takes("oasis --tickets 20000");
-    assert_int_equal(options.command, COMMAND_OASIS);
+    HAS(options, command, COMMAND_OASIS, products, 17, connections, 256);
     HAS(all.oasis, strategy, "batch", tickets, 20000);
-    HAS(options, products, 17, connections, 256);
     assert_false(options_use_wrk(&options));
     refuses("oasis --tickets 16", "--tickets");
     refuses("oasis --rounds 2", "");
@@ -143,27 +139,18 @@ TEST(a_target_is_judged)
 {
     takes("shop out/shop.yaml");
     HAS(options, command, COMMAND_SHOP, words.count, 1, words.items[0], "out/shop.yaml",
-        connections, 64);
-    assert_int_equal(all.shop.buyers, 0);
-    assert_int_equal(options.rate_per_s, 0);
-    assert_int_equal(all.shop.timeout_s, 30);
-    assert_int_equal(options.seed, 1);
-    HAS(all.shop, ca_file, "", judge, "");
-    HAS(options, out, "", fail_if, "", junit, "");
+        connections, 64, rate_per_s, 0, seed, 1, out, "", fail_if, "", junit, "");
+    HAS(all.shop, buyers, 0, timeout_s, 30, ca_file, "", judge, "");
 
     takes("shop a --buyers 9 --connections 3 --timeout 1m --ca-file c.pem --seed 4");
-    assert_int_equal(all.shop.buyers, 9);
-    assert_int_equal(options.connections, 3);
-    HAS(all.shop, timeout_s, 60, ca_file, "c.pem");
-    assert_int_equal(options.seed, 4);
+    HAS(all.shop, buyers, 9, timeout_s, 60, ca_file, "c.pem");
+    HAS(options, connections, 3, seed, 4);
 
     takes("shop a --rate 5 --duration 2m --arrivals constant");
     HAS(options, rate_per_s, 5, duration_s, 120, arrivals, ARRIVALS_CONSTANT);
     takes("shop a --rate 5");
     HAS(options, duration_s, 10, arrivals, ARRIVALS_POISSON);
 
-    takes("shop a --judge b");
-    assert_string_equal(all.shop.judge, "b");
     takes("shop a --out c --judge=b --fail-if p99>1s --junit d");
     assert_string_equal(all.shop.judge, "b");
     HAS(options, out, "c", fail_if, "p99>1s", junit, "d");
@@ -212,25 +199,25 @@ TEST(a_sweep_is_read)
 
 TEST(help_and_version)
 {
-    takes("--help");
-    assert_int_equal(action, OPTIONS_HELP);
-    takes("--version");
-    assert_int_equal(action, OPTIONS_VERSION);
-    takes("-h");
-    assert_int_equal(action, OPTIONS_HELP);
-    takes("help");
-    assert_int_equal(action, OPTIONS_HELP);
-    assert_int_equal(options.command, 0);
-    takes("help run");
-    assert_int_equal(action, OPTIONS_HELP);
-    assert_int_equal(options.command, COMMAND_RUN);
-    takes("run -h");
-    assert_int_equal(action, OPTIONS_HELP);
-    takes(""); /* nothing is asked for, and nothing is done */
-    assert_int_equal(action, OPTIONS_USAGE);
-    takes("sweep --help");
-    assert_int_equal(action, OPTIONS_HELP);
-    assert_int_equal(options.command, COMMAND_SWEEP);
+    static const struct {
+        const char *line;
+        enum options_action action;
+        unsigned command;
+    } cases[] = {
+        {"--help", OPTIONS_HELP, 0},
+        {"--version", OPTIONS_VERSION, 0},
+        {"-h", OPTIONS_HELP, 0},
+        {"help", OPTIONS_HELP, 0},
+        {"run -h", OPTIONS_HELP, COMMAND_RUN},
+        {"help run", OPTIONS_HELP, COMMAND_RUN},
+        {"sweep --help", OPTIONS_HELP, COMMAND_SWEEP},
+        {"", OPTIONS_USAGE, 0}, /* nothing is asked for, and nothing is done */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        takes(cases[i].line);
+        assert_int_equal(action, cases[i].action);
+        assert_int_equal(options.command, cases[i].command);
+    }
 }
 
 #define SENDS_NOTHING                                                                              \
@@ -241,26 +228,13 @@ static const struct {
 } bad_arguments[] = {
     {"ran", "there is no command ran; there are run, "},
     {"r=n", "argument 1 is no command"},
-    {"ran", "did you mean run?"},
     {"help auidt", "there is no command auidt"},
     {"help auidt", "did you mean audit?"},
-    {"run --conections 3", "--conections"},
     {"run --conections 3", "did you mean --connections?"},
-    {"run --conn 3", "did you mean --connections?"},
     {"run --strategy none", "did you mean --strategies?"},
-    {"audit --prodcut 1", "did you mean --product?"},
-    {"run --rate 1 --wait 5", "did you mean --wait-ms?"},
-    {"run --connections", "--connections"},
     {"run --connections 0", "--connections"},
-    {"run --connections 3x", "--connections"},
-    {"run --connections -1", "--connections"},
     {"run --duration 0s", "--duration"},
-    {"run --duration 1.5s", "--duration"},
-    {"run --duration 10h", "--duration"},
-    {"run --duration s", "--duration"},
     {"run --duration 500ms", "a duration of whole seconds"}, /* wrk's least */
-    {"run --wait-ms 2m", "--wait-ms"},
-    {"run --connections 3s", "--connections"},
     {"run --strategies a,,b", "--strategies"},
     {"run --scenario cold", "--scenario"},
     {"run --scenario unpaid --format json", "--scenario unpaid"},
@@ -279,10 +253,8 @@ static const struct {
     {"run --server http://a:1 --database 1 --database 2", "which have a --balancer before them"},
     {"run --server http://a:1 --server-binary x", "--server-binary"},
     {"run --reset", "--reset"},
-    {"run --reset=yes", "--reset"},
     {"run --rate 0", "--rate"},
     {"run --rate 1000001", "--rate"},
-    {"run --arrivals often", "--arrivals"},
     {"run --surge 0", "--surge"},
     {"run --product 1", "--product"},
     {"run --stock 1 stock", "argument 3 is not a flag (see run --help)"},
@@ -295,8 +267,6 @@ static const struct {
     {"run --scenario articles --reset", "--reset"},
     {"audit --stock 5", "--stock"},
     {"audit --product 0", "--product"},
-    {"run --full", "--full"},
-    {"run --header", "--header"},
     {"run --header X-Shop", "--header takes 'Name: value'"},
     {"run --header :1", "--header takes 'Name: value'"},
     {"run --header X-Shop:", "the value of X-Shop is missing"},
@@ -339,7 +309,6 @@ static const struct {
     {"sweep --over work-ms=1 --users 9 --limit 2", "unknown flag --limit"},
     {"capacity --users 9 --limit 2", "unknown flag --limit"},
     {"shop", "shop: which one? Name its target file (docs/JUDGING.md#the-target-file)"},
-    {"shop --rate 5", "shop: which one? Name its target file (docs/JUDGING.md#the-target-file)"},
     {"shop a --fail-if=", "--fail-if is empty"},
     {"shop a --junit=", "--junit is empty"},
     {"shop one.yaml two.yaml", "shop: at most 1 of them"},
@@ -353,26 +322,18 @@ static const struct {
     {"shop a --rate 0", "--rate"},
     {"shop a --rate 1000001", "--rate"},
     {"shop a --rate 5 --duration 0s", "--duration"},
-    {"shop a --rate 5 --arrivals often", "--arrivals"},
     {"shop a --timeout 0s", "--timeout"},
-    {"shop a --timeout 500ms", "a duration of whole seconds"},
     {"shop a --timeout 2h", "--timeout"},
     {"shop a --seed -1", "--seed"},
     {"shop a --duration 5s", "--duration needs a --rate"},
     {"shop a --arrivals constant", "--arrivals needs a --rate"},
     {"shop a --buyers 9 --rate 5", "--buyers is a number of purchases: not with a --rate, which "
                                    "lasts for --duration"},
-    {"shop a --rate 5 --duration 3s --buyers 9", "--buyers is a number of purchases: not with a"},
-    {"shop a --judge", "--judge"},
     {"shop a --judge=", "--judge: which ledger? Name its file"},
     {"shop a --judge= --out b", "--judge: which ledger? Name its file"},
     {"shop a --judge b --buyers 9", "--buyers" SENDS_NOTHING},
     {"shop a --connections 9 --judge b", "--connections" SENDS_NOTHING},
     {"shop a --judge b --rate 5", "--rate" SENDS_NOTHING},
-    {"shop a --judge b --duration 5s", "--duration" SENDS_NOTHING},
-    {"shop a --judge b --arrivals constant", "--arrivals" SENDS_NOTHING},
-    {"shop a --judge b --seed 1", "--seed" SENDS_NOTHING},
-    {"shop a --judge b --timeout 5s", "--timeout" SENDS_NOTHING},
     {"shop a --out c --judge b --ca-file d", "--ca-file" SENDS_NOTHING},
     {"run --judge b", "unknown flag --judge"},
     {"check a --judge b", "unknown flag --judge"},

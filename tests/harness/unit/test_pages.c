@@ -5,7 +5,6 @@
 #include "pages/pages.h"
 #include "settings/settings.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const struct option_program *const programs[] = {&settings_program, &options_program};
@@ -13,13 +12,8 @@ static const struct option_program *const programs[] = {&settings_program, &opti
 static char *printed(void (*print)(FILE *, const struct option_program *),
                      const struct option_program *program)
 {
-    static char *text; /* one at a time */
-    static size_t size;
-    FILE *to = open_memstream(&text, &size);
-    assert_non_null(to);
-    print(to, program);
-    fclose(to);
-    return text;
+    print(t_print(), program);
+    return t_printed();
 }
 
 static void print_man(FILE *to, const struct option_program *program)
@@ -87,7 +81,6 @@ TEST(the_man_page_has_every_option)
             }
         }
         assert_int_equal(t_count(text, "\n.TP\n"), expected);
-        free(text);
     }
 }
 
@@ -121,7 +114,6 @@ TEST(bash_completes_every_option)
         }
         assert_int_equal(t_count(text, "flags='"),
                          program->commands_count + (program->stops ? 1 : 0));
-        free(text);
     }
 }
 
@@ -147,8 +139,6 @@ TEST(the_other_shells_do_too)
         }
         assert_int_equal(t_count(zsh, "\n    '--") + t_count(zsh, "\n    '*--"), flags + stops);
         assert_int_equal(t_count(fish, " -l "), flags + stops);
-        free(zsh);
-        free(fish);
     }
 }
 

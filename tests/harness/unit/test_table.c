@@ -5,7 +5,6 @@
 #include "loadtest/commands/harness.h"
 #include "loadtest/report/table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const struct api_strategy short_name = {.name = "none"}, long_name = {.name = "a-long-one"};
@@ -44,33 +43,16 @@ static int column_of(const char *line, const char *text)
 static char *printed, *lines[16];
 static struct verdict_tally tally;
 
-static int forget(void **state)
-{
-    (void)state;
-    free(printed);
-    printed = NULL;
-    return 0;
-}
-
-static FILE *begin(void)
-{
-    static size_t size;
-    forget(NULL);
-    FILE *to = open_memstream(&printed, &size);
-    assert_non_null(to);
-    return to;
-}
-
 static void print(const struct phase_result *runs, size_t count, enum options_format format)
 {
-    FILE *to = begin();
+    FILE *to = t_print();
     struct table_style style = {.format = format};
     struct document document = document_of(runs, count);
     tally = (struct verdict_tally){{0}};
     table_print(to, &document, &style, &tally);
     table_print_legend(to, &style, &tally);
     document_free(&document);
-    fclose(to);
+    printed = t_printed();
 }
 
 static void split(void)
@@ -248,11 +230,10 @@ TEST(a_schedules_lines_have_100_columns_at_most)
             .count = 999999, .p50_us = 60000000, .p99_us = 60000000, .p999_us = 60000000};
     run.load.parts[0] = part;
     for (int wide = 0; wide < 2; wide++) {
-        FILE *to = begin();
         struct document document = document_of(&run, 1);
-        open_results_print(to, &document, wide);
+        open_results_print(t_print(), &document, wide);
         document_free(&document);
-        fclose(to);
+        printed = t_printed();
         assert_int_equal(strstr(printed, "p90 ms") != NULL, wide);
         t_says(printed, "p99.9 ms");
         split();
@@ -281,16 +262,13 @@ TEST(colours_change_nothing_else)
 {
     struct phase_result run = result(&alone, 1, 1, 1000, VERDICT_BROKEN);
     struct table_style plain = {.format = FORMAT_TABLE}, coloured = {FORMAT_TABLE, true};
-    char *texts[2] = {NULL, NULL};
+    char *texts[2];
     run.audit.oversold = 900;
     for (int i = 0; i < 2; i++) {
-        size_t size = 0;
-        FILE *to = open_memstream(&texts[i], &size);
-        assert_non_null(to);
         struct document document = document_of(&run, 1);
-        table_print(to, &document, i ? &coloured : &plain, &tally);
+        table_print(t_print(), &document, i ? &coloured : &plain, &tally);
         document_free(&document);
-        fclose(to);
+        texts[i] = t_printed();
     }
     assert_null(strchr(texts[0], '\033'));
     t_says(texts[1], "\033[31mBROKEN\033[0m");
@@ -304,8 +282,6 @@ TEST(colours_change_nothing_else)
     }
     *to = '\0';
     assert_string_equal(texts[1], texts[0]);
-    free(texts[0]);
-    free(texts[1]);
 }
 
 TEST(what_is_left_is_told_by_what_is_over)
@@ -332,5 +308,3 @@ TEST(what_is_left_is_told_by_what_is_over)
     progress_text(&progress, 9000000, "x", text, sizeof text);
     assert_string_equal(text, "100 of 100, 0 s left: x");
 }
-
-TEST_EACH(NULL, forget)
