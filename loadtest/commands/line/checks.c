@@ -7,24 +7,18 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define COUNT_OF(list) (sizeof(list) / sizeof(list)[0])
-
-static bool is_one_of(const char *flag, const char *const names[], size_t count)
-{
-    size_t at = 0;
-    while (at < count && strcmp(flag, names[at]) != 0)
-        at++;
-    return at < count;
-}
-
-/* The first flag that was given and is one of these names, or is none of them; NULL: there is none.
- */
+/* The first flag that was given and is one of these names, which end with NULL, or is none of them;
+ * NULL: there is none. */
 static const char *find_given(const struct option_given *given, const char *const names[],
-                              size_t count, bool among)
+                              bool among)
 {
-    for (size_t i = 0; i < given->count; i++)
-        if (is_one_of(given->flags[i], names, count) == among)
+    for (size_t i = 0; i < given->count; i++) {
+        size_t at = 0;
+        while (names[at] && strcmp(given->flags[i], names[at]) != 0)
+            at++;
+        if ((names[at] != NULL) == among)
             return given->flags[i];
+    }
     return NULL;
 }
 
@@ -53,27 +47,32 @@ static bool finish_fleet(struct options *options, struct error *error)
 
 enum { BELL_RATE = 500 }; /* without --rate */
 
-/* What the articles' experiments say themselves. */
-static bool check_articles(const struct options *options, const struct option_given *given,
+/* What a scenario says itself, or has no use for. */
+static const struct {
+    enum scenario scenario;
+    const char *flags[20];
+    const char *name; /* of the scenario, and why */
+} unfit[] = {
+    {SCENARIO_ARTICLES,
+     {"strategies", "instances", "connections", "threads", "duration", "stock", "products",
+      "rounds", "work-ms", "body", "wait-ms", "server", "rate", "fail-if", "junit", "header",
+      "users", "limit", "keys"},
+     "articles: its experiments are the articles' own"},
+    {SCENARIO_COUNTER, {"keys", "users", "limit"}, "counter, whose restocks are nobody's orders"},
+    {SCENARIO_UNPAID, {"keys", "users", "limit"}, "unpaid, which has buyers of its own"},
+    {SCENARIO_UNPAID, {"header", "fail-if", "junit", "balancer"}, "unpaid"},
+    {SCENARIO_SOLDOUT, {"limit"}, "soldout, where nothing is bought"},
+};
+
+static bool check_scenario(const struct options *options, const struct option_given *given,
                            struct error *error)
 {
-    static const char *const fixed[] = {
-        "strategies", "instances", "connections", "threads", "duration", "stock", "products",
-        "rounds",     "work-ms",   "body",        "wait-ms", "server",   "rate",  "fail-if",
-        "junit",      "header",    "users",       "limit",   "keys"};
-    const char *flag = find_given(given, fixed, COUNT_OF(fixed), true);
-    return options->scenario != SCENARIO_ARTICLES || !flag ||
-           error_fail(error,
-                      "--%s is not for --scenario articles: its experiments are the articles' own",
-                      flag);
-}
-
-/* Why the scenario has no such buyers; NULL: it may have them. */
-static const char *why_not(const struct options *options)
-{
-    if (options->scenario == SCENARIO_COUNTER)
-        return "counter, whose restocks are nobody's orders";
-    return options->scenario == SCENARIO_UNPAID ? "unpaid, which has buyers of its own" : NULL;
+    for (size_t i = 0; i < sizeof unfit / sizeof unfit[0]; i++) {
+        const char *flag = find_given(given, unfit[i].flags, true);
+        if (options->scenario == unfit[i].scenario && flag)
+            return error_fail(error, "--%s is not for --scenario %s", flag, unfit[i].name);
+    }
+    return true;
 }
 
 /* One unit must be left over for somebody, or nobody is told "sold out". */
@@ -93,24 +92,10 @@ static bool check_limit(const struct options *options, struct error *error)
 {
     if (options->limit == 0)
         return true;
-    if (options->scenario == SCENARIO_SOLDOUT)
-        return error_fail(error, "--limit is not for --scenario soldout, where nothing is bought");
     if (options->users == 0)
         return error_fail(error, "--limit needs --users: without it each order is another user's, "
                                  "and nobody comes to a limit");
     return sells_out(options, error);
-}
-
-/* Articles say themselves what they do not take. */
-static bool check_buyers(const struct options *options, struct error *error)
-{
-    const char *flag = options->keyed ? "--keys" : options->users > 0 ? "--users" : "--limit";
-    const char *reason = why_not(options);
-    if (options->scenario == SCENARIO_ARTICLES)
-        return true;
-    if (reason && (options->keyed || options->users > 0 || options->limit > 0))
-        return error_fail(error, "%s is not for --scenario %s", flag, reason);
-    return check_limit(options, error);
 }
 
 static bool finish_headers(struct run_options *own, struct error *error)
@@ -118,8 +103,6 @@ static bool finish_headers(struct run_options *own, struct error *error)
     struct options *options = &own->shared;
     if (!headers_read(&own->header, options->headers, error))
         return false;
-    if (*options->headers && options->scenario == SCENARIO_UNPAID)
-        return error_fail(error, "--header is not for --scenario unpaid");
     return options->scenario != SCENARIO_COUNTER ||
            !headers_have(options->headers, "Authorization") ||
            error_fail(error, "--header: Authorization cannot be set for --scenario counter: a "
@@ -129,14 +112,11 @@ static bool finish_headers(struct run_options *own, struct error *error)
 /* It has its own lines. */
 static bool check_unpaid(const struct run_options *options, struct error *error)
 {
-    if (options->shared.scenario != SCENARIO_UNPAID)
-        return true;
-    if (options->format != FORMAT_TABLE || options->shared.rate_per_s > 0)
-        return error_fail(error, "--format, --wide and --rate are not for --scenario unpaid, which "
-                                 "prints its own lines; results.json and results.csv are written "
-                                 "all the same");
-    return (!*options->shared.fail_if && !*options->shared.junit && !*options->shared.balancer) ||
-           error_fail(error, "--fail-if, --junit and --balancer are not for --scenario unpaid");
+    return options->shared.scenario != SCENARIO_UNPAID ||
+           (options->format == FORMAT_TABLE && options->shared.rate_per_s == 0) ||
+           error_fail(error, "--format, --wide and --rate are not for --scenario unpaid, which "
+                             "prints its own lines; results.json and results.csv are written all "
+                             "the same");
 }
 
 static bool finish_format(struct run_options *options, struct error *error)
@@ -159,20 +139,20 @@ static bool finish_run(struct run_options *options, const struct option_given *g
         return error_fail(error, "more than one --database are cells, which have a --balancer "
                                  "before them");
     shared->database = shared->databases.items[0];
-    return finish_body(shared, error) && finish_format(options, error) &&
-           check_unpaid(options, error) && finish_headers(options, error) &&
-           finish_keys(shared, error) && check_buyers(shared, error) &&
-           options_finish(shared, error) && check_articles(shared, given, error);
+    return check_scenario(shared, given, error) && finish_body(shared, error) &&
+           finish_format(options, error) && check_unpaid(options, error) &&
+           finish_headers(options, error) && finish_keys(shared, error) &&
+           check_limit(shared, error) && options_finish(shared, error);
 }
 
 /* Nothing is run, so nothing that says how can be meant. */
 static bool check_join(const struct faults_options *options, const struct option_given *given,
                        struct error *error)
 {
-    static const char *const idle[] = {"strategies", "faults",  "runs",           "short",
-                                       "reproduce",  "stack",   "control-binary", "expect",
-                                       "promised",   "fail-if", "seed",           "server-binary"};
-    const char *flag = find_given(given, idle, COUNT_OF(idle), true);
+    static const char *const idle[] = {
+        "strategies", "faults",   "runs",    "short", "reproduce",     "stack", "control-binary",
+        "expect",     "promised", "fail-if", "seed",  "server-binary", NULL};
+    const char *flag = find_given(given, idle, true);
     return options->join.count == 0 || !flag ||
            error_fail(error, "--%s is not for --join, which runs nothing", flag);
 }
@@ -182,9 +162,9 @@ static bool check_join(const struct faults_options *options, const struct option
 static bool check_judge(const struct shop_options *options, const struct option_given *given,
                         struct error *error)
 {
-    static const char *const taken[] = {"judge", "out", "fail-if", "junit"};
-    const char *flag = find_given(given, taken, COUNT_OF(taken), false);
-    bool judges = find_given(given, taken, 1, true);
+    static const char *const taken[] = {"judge", "out", "fail-if", "junit", NULL};
+    const char *flag = find_given(given, taken, false);
+    bool judges = find_given(given, (const char *const[]){"judge", NULL}, true);
     if (judges && flag)
         return error_fail(error,
                           "--%s is for a load, and with --judge nothing is sent: there are --out, "
@@ -210,12 +190,12 @@ static bool check_init(const struct shop_options *options, const struct option_g
 static bool check_loop(const struct shop_options *options, const struct option_given *given,
                        struct error *error)
 {
-    static const char *const of_a_rate[] = {"duration", "arrivals", "max-lag-ms"};
-    static const char *const of_none[] = {"buyers"};
-    const char *flag = find_given(given, of_a_rate, COUNT_OF(of_a_rate), true);
+    static const char *const of_a_rate[] = {"duration", "arrivals", "max-lag-ms", NULL};
+    static const char *const of_none[] = {"buyers", NULL};
+    const char *flag = find_given(given, of_a_rate, true);
     if (flag && options->shared.rate_per_s == 0)
         return error_fail(error, "--%s needs a --rate", flag);
-    if (find_given(given, of_none, COUNT_OF(of_none), true) && options->shared.rate_per_s > 0)
+    if (find_given(given, of_none, true) && options->shared.rate_per_s > 0)
         return error_fail(error, "--buyers is a number of purchases: not with a --rate, which "
                                  "lasts for --duration");
     return true;

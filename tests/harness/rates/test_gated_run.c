@@ -49,7 +49,7 @@ TEST(what_is_wrong_is_said_before_the_load)
     program_tells(2, "run --scenario articles --fail-if p99>1s",
                   "--fail-if is not for --scenario articles");
     program_tells(2, "run --scenario unpaid --junit junit.xml",
-                  "--balancer are not for --scenario unpaid");
+                  "--junit is not for --scenario unpaid");
 }
 
 /* A run that could not be made is an error in the file, not an empty one. */

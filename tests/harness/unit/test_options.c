@@ -249,7 +249,7 @@ static const struct {
     {"run --server http://a:1 --work-ms 5", "--work-ms"},
     {"run --balancer http://a:1", "--balancer needs --server"},
     {"run --server http://a:1 --balancer ftp://b", "--balancer takes an http:// URL"},
-    {"run --server http://a:1 --balancer http://b --scenario unpaid", "--balancer are not for"},
+    {"run --server http://a:1 --balancer http://b --scenario unpaid", "--balancer is not for"},
     {"run --server http://a:1 --database 1 --database 2", "which have a --balancer before them"},
     {"run --server http://a:1 --server-binary x", "--server-binary"},
     {"run --reset", "--reset"},
