@@ -46,13 +46,6 @@ void page_add_file(json_t *files, const char *folder, const char *name);
 void sentence_write(FILE *to, const struct document *document);
 void sentence_made(FILE *to, const json_t *document);
 
-/* tables.c: every line of a run or a sweep, without a script; or, of a run with buyers who have yet
- * to pay (--scenario unpaid), what became of the orders, and what the rows said meanwhile and at
- * the end. */
-void tables_lines(FILE *to, const struct document *document);
-bool tables_are_unpaid(const struct document *document); /* whether the run was such a one */
-void tables_unpaid(FILE *to, const struct document *document);
-
 /* compare.c: several runs beside each other: what differs (document/apart.h), and, drawn by the
  * script, in which settings. */
 void compare_write(FILE *to, const struct page_run *runs, size_t count);

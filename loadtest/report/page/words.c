@@ -73,57 +73,6 @@ void words_headers(FILE *to, const char *const names[][2], size_t count)
     fputs("</tr></thead>\n", to);
 }
 
-/* What it did, and that no promise of its own forbids it. */
-static void unsafe(FILE *to, const struct line *line)
-{
-    bool one = line->promise.one_instance;
-    if (line->oversold > 0)
-        words_spans(to, "oversold", "超卖");
-    else if (line->lost_updates > 0)
-        words_spans(to, "lost updates", "丢失更新");
-    else
-        words_spans(to, "wrong", "出错");
-    words_spans(to, one ? " (it promises one instance)" : " (it promises nothing)",
-                one ? "（它只承诺一个实例）" : "（它什么也没承诺）");
-}
-
-void words_verdict(FILE *to, const struct line *line, enum verdict shown)
-{
-    static const char *const chinese[] = {
-        [VERDICT_KEPT] = "守住承诺",
-        [VERDICT_PROVED_NOTHING] = "什么也没证明",
-        [VERDICT_NO_RUN] = "没有跑成",
-        [VERDICT_BROKEN] = "违背承诺",
-    };
-    bool limited = shown == VERDICT_KEPT && line->class != LINE_SAFE;
-    fprintf(to, "<td class=\"text verdict %s\">",
-            line_class_name(limited ? LINE_CARE : words_verdict_class(shown)));
-    if (shown == VERDICT_UNSAFE)
-        unsafe(to, line);
-    else if (limited)
-        words_spans(to, verdict_in_words(shown, &line->promise),
-                    !line->promise.many_instances  ? "守住承诺（仅一个实例）"
-                    : !line->promise.paused_holder ? "守住承诺（停顿时除外）"
-                                                   : "守住承诺（无故障切换）");
-    else
-        words_spans(to, verdict_name(shown), chinese[shown]);
-    fputs("</td>", to);
-}
-
-void words_right_if(FILE *to, const struct line *line)
-{
-    const struct promise *promise = &line->promise;
-    const char *chinese = !promise->one_instance                              ? "从不"
-                          : !promise->many_instances                          ? "只有一个实例"
-                          : promise->paused_holder && promise->redis_failover ? "无论发生什么"
-                          : promise->paused_holder                            ? "没有故障切换"
-                          : promise->redis_failover                           ? "没有停顿"
-                                                    : "没有停顿和故障切换";
-    fprintf(to, "<td class=\"text %s\">", line_class_name(line->class));
-    words_spans(to, promise_right_if(promise), chinese);
-    fputs("</td>", to);
-}
-
 enum line_class words_verdict_class(enum verdict verdict)
 {
     if (verdict == VERDICT_KEPT)

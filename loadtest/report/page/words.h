@@ -25,12 +25,8 @@ void words_heading(FILE *to, const char *english, const char *chinese, const cha
 /* A table's first row. */
 void words_headers(FILE *to, const char *const names[][2], size_t count);
 
-/* The verdict that a page shows of a line, how it is coloured, and its cell of a table. */
+/* The verdict that a page shows of a line, and how it is coloured. */
 enum verdict words_shown(const struct document *document, const struct line *line);
 enum line_class words_verdict_class(enum verdict verdict);
-void words_verdict(FILE *to, const struct line *line, enum verdict shown);
-
-/* The cell that says how far the promise goes. */
-void words_right_if(FILE *to, const struct line *line);
 
 #endif
