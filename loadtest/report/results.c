@@ -77,36 +77,29 @@ json_t *results_json_run(const struct phase_result *run)
                             plan->round, "connections", plan->connections, "threads", plan->threads,
                             "duration_s", (double)wrk->duration_us / 1e6, "stock", plan->stock,
                             "products", plan->products);
-    json_t *figures =
-        json_pack("{sI sI sf sI sf sI sI sI sI s{sI sI sI sI}}", "requests", wrk->requests,
-                  "repeats", wrk->repeats, "requests_per_s", phase_per_s(run, wrk->requests),
-                  "committed", phase_committed(run), "committed_per_s", phase_committed_per_s(run),
-                  "refused", counts->refused, "limit_reached", counts->limited, "failed",
-                  counts->failed, "unknown", counts->unknown, "latency_us", "p50", wrk->p50_us,
-                  "p90", wrk->p90_us, "p99", wrk->p99_us, "max", wrk->max_us);
-    json_object_update(row, figures);
-    json_decref(figures);
-    const struct load_detail *detail = plan->detail;
-    if (detail && detail->answers.count > 0)
-        json_object_set_new(json_object_get(row, "latency_us"), "steps",
-                            open_results_steps(&detail->answers));
-    json_object_set_new(row, "accepted", json_integer(counts->accepted));
-    json_object_set_new(row, "internal_errors", json_integer(counts->internal_errors));
-    json_object_set_new(row, "audit", results_json_audit(&run->audit));
-    json_object_set_new(row, "cost_per_order", json_costs(&run->costs));
-    json_object_set_new(row, "meanwhile",
-                        json_pack("{sb sI}", "old_snapshot", (int)run->meanwhile.old_snapshot,
-                                  "evicted_keys", run->meanwhile.evicted_keys));
-    json_object_set_new(row, "promise", results_json_promise(&promise));
-    json_object_set_new(row, "verdict", json_string(verdict_name(run->verdict)));
-    if (plan->rate_per_s > 0)
-        json_object_set_new(row, "open_loop", open_results_json(run));
-    else
-        json_object_set_new(row, "limit", json_string(usage_limit_name(usage_limit(&wrk->usage))));
-    json_t *thresholds = gate_json(run);
-    if (thresholds)
-        json_object_set_new(row, "thresholds", thresholds);
-    if (*run->error)
+    json_t *steps = plan->detail && plan->detail->answers.count > 0
+                        ? open_results_steps(&plan->detail->answers)
+                        : NULL;
+    json_object_update_new(
+        row, json_pack("{sI sI sf sI sf sI sI sI sI s{sI sI sI sI so*} sI sI}", "requests",
+                       wrk->requests, "repeats", wrk->repeats, "requests_per_s",
+                       phase_per_s(run, wrk->requests), "committed", phase_committed(run),
+                       "committed_per_s", phase_committed_per_s(run), "refused", counts->refused,
+                       "limit_reached", counts->limited, "failed", counts->failed, "unknown",
+                       counts->unknown, "latency_us", "p50", wrk->p50_us, "p90", wrk->p90_us, "p99",
+                       wrk->p99_us, "max", wrk->max_us, "steps", steps, "accepted",
+                       counts->accepted, "internal_errors", counts->internal_errors));
+    bool open = plan->rate_per_s > 0;
+    json_object_update_new(
+        row,
+        json_pack("{so so s{sb sI} so ss so* ss* so*}", "audit", results_json_audit(&run->audit),
+                  "cost_per_order", json_costs(&run->costs), "meanwhile", "old_snapshot",
+                  (int)run->meanwhile.old_snapshot, "evicted_keys", run->meanwhile.evicted_keys,
+                  "promise", results_json_promise(&promise), "verdict", verdict_name(run->verdict),
+                  "open_loop", open ? open_results_json(run) : NULL, "limit",
+                  open ? NULL : usage_limit_name(usage_limit(&wrk->usage)), "thresholds",
+                  gate_json(run)));
+    if (*run->error) /* which may be no UTF-8, and is left out then */
         json_object_set_new(row, "error", json_string(run->error));
     return row;
 }
