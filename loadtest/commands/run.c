@@ -220,14 +220,6 @@ static void forget_the_interrupted(struct run *run)
     }
 }
 
-/* Mistakes on the command line are reported before anything is started. */
-static bool begin(struct run *run, struct error *error)
-{
-    const struct options *options = &run->options->shared;
-    return gate_open(&run->fail_if, &run->junit, options, error) &&
-           harness_init(&run->harness, options, error);
-}
-
 int command_run(const struct run_options *options)
 {
     if (options->shared.scenario == SCENARIO_UNPAID)
@@ -237,7 +229,9 @@ int command_run(const struct run_options *options)
     if (!run)
         return process_fail("out of memory");
     run->options = options;
-    bool begun = begin(run, &error);
+    /* Mistakes on the command line are reported before anything is started. */
+    bool begun = gate_open(&run->fail_if, &run->junit, &options->shared, &error) &&
+                 harness_init(&run->harness, &options->shared, &error);
     bool made = begun && (is_articles(run) ? articles_run(&run->harness, &error)
                                            : run_everything(run, &error));
     harness_clear_progress(&run->harness);

@@ -202,29 +202,24 @@ static json_t *json_capacity(const struct capacity *capacity)
                      "not_confirmed", search->failed);
 }
 
-static bool write_files(struct capacity *capacity, struct error *error)
-{
-    static const struct results_csv csv = {
-        "capacity.csv",
-        "value,holds,strategy,instances,connections,round,requests_per_s:1,"
-        "committed_per_s:1,refused,failed,unknown,latency_us_p50,latency_us_p90,"
-        "latency_us_p99,latency_us_max,verdict:q,error:q",
-        false};
-    const struct harness *harness = &capacity->harness;
-    json_t *document = results_json_document(harness->runs, harness->options, &harness->machine);
-    json_object_set_new(document, "capacity", json_capacity(capacity));
-    return results_publish(harness->folder, document, &csv, &capacity->document, error);
-}
+static const struct results_csv csv = {
+    "capacity.csv",
+    "value,holds,strategy,instances,connections,round,requests_per_s:1,committed_per_s:1,refused,"
+    "failed,unknown,latency_us_p50,latency_us_p90,latency_us_p99,latency_us_max,verdict:q,error:q",
+    false};
 
 /* The exit status: 0 a rate was found, 1 none holds. */
 static int report(struct capacity *capacity)
 {
+    const struct harness *harness = &capacity->harness;
     struct error error;
-    bool written = write_files(capacity, &error);
+    json_t *made = results_json_document(harness->runs, harness->options, &harness->machine);
+    json_object_set_new(made, "capacity", json_capacity(capacity));
+    bool written = results_publish(harness->folder, made, &csv, &capacity->document, &error);
     print_capacity(stdout, capacity);
     if (!written)
         return process_fail(error.text);
-    harness_print_files(&capacity->harness, stdout, "capacity.csv", "");
+    harness_print_files(harness, stdout, csv.name, "");
     return capacity->search.found > 0 ? 0 : 1;
 }
 

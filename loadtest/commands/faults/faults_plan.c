@@ -88,7 +88,7 @@ static bool add_cell(struct matrix *matrix, const struct fault *fault, const str
     return true;
 }
 
-/* "redis-token/stall", of which the first part is `length` long. */
+/* "redis-token/stall" */
 static bool split(const struct harness *harness, const char *name, const char *flag,
                   struct row *row, const struct fault **fault, struct error *error)
 {
@@ -178,31 +178,31 @@ static bool knows_faults(const struct faults_options *options, struct error *err
     return true;
 }
 
-static bool add_controls(struct matrix *matrix, const struct making *by, struct error *error)
+/* What cannot be run is left out, and said so. */
+static bool offer(struct matrix *matrix, const struct making *by, const struct row *row,
+                  struct error *error)
 {
-    for (size_t i = 0; i < fault_count(); i++) {
-        const struct fault *fault = fault_at(i);
-        if (!fault->own || !is_asked_for(by->options, fault))
-            continue;
-        struct row row = row_of_control(fault->own);
-        if (!can_run(by, fault->own))
-            say_left_out(fault->own->name, needed);
-        else if (!add_row(matrix, by->options, &row, error))
-            return false;
-    }
-    return true;
+    const char *reason = !row->strategy.available     ? row->strategy.unavailable_reason
+                         : !can_run(by, row->control) ? needed
+                                                      : NULL;
+    if (reason)
+        say_left_out(row->strategy.name, reason);
+    return reason || add_row(matrix, by->options, row, error);
 }
 
 static bool add_everything(struct matrix *matrix, const struct making *by, struct error *error)
 {
-    for (size_t i = 0; i < by->harness->strategies_count; i++) {
-        const struct row row = {.strategy = by->harness->strategies[i]};
-        if (!row.strategy.available)
-            say_left_out(row.strategy.name, row.strategy.unavailable_reason);
-        else if (!add_row(matrix, by->options, &row, error))
-            return false;
+    bool good = true;
+    for (size_t i = 0; good && i < by->harness->strategies_count; i++)
+        good = offer(matrix, by, &(struct row){.strategy = by->harness->strategies[i]}, error);
+    for (size_t i = 0; good && i < fault_count(); i++) {
+        const struct fault *fault = fault_at(i);
+        if (!fault->own || !is_asked_for(by->options, fault))
+            continue;
+        const struct row row = row_of_control(fault->own);
+        good = offer(matrix, by, &row, error);
     }
-    return add_controls(matrix, by, error);
+    return good;
 }
 
 static bool add_rows(struct matrix *matrix, const struct making *by, struct error *error)

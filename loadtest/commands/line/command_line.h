@@ -80,7 +80,7 @@ struct sweep_options {
     struct option_list strategies;
     const char *over;       /* NAME=1,2,4 */
     struct option_list set; /* NAME=1 */
-    int64_t redis_delay_us; /* no flag: a dimension (sweep_plan.h); 0: none */
+    int64_t redis_delay_us; /* no flag: a dimension (sweep.h); 0: none */
 };
 
 enum zoo_format { ZOO_FORMAT_TABLE, ZOO_FORMAT_JSON };

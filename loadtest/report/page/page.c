@@ -2,6 +2,7 @@
 #include "loadtest/report/page/page.h"
 
 #include "gen/page_html.h"
+#include "loadtest/base/utf8.h"
 #include "loadtest/report/files.h"
 
 #include <stdlib.h>
@@ -58,4 +59,86 @@ void page_add_file(json_t *files, const char *folder, const char *name)
     if (to && fclose(to) == 0 && copied)
         json_object_set_new(files, name, json_stringn(text, size));
     free(text);
+}
+
+/* The length of the character at `at` when a document may have it; 0: it may not. */
+static size_t character(const char *at, size_t left)
+{
+    static const char *const no_characters[] = {"\xef\xbf\xbe", "\xef\xbf\xbf"};
+    for (size_t i = 0; i < 2; i++)
+        if (strncmp(at, no_characters[i], 3) == 0)
+            return 0;
+    return (unsigned char)*at >= 0x20 || *at == '\t' || *at == '\n' ? utf8_sequence(at, left) : 0;
+}
+
+void words_text(FILE *to, const char *text)
+{
+    static const char special[] = "<>&\"'\n\t";
+    static const char *const names[] = {"&lt;",  "&gt;",  "&amp;", "&quot;",
+                                        "&#39;", "&#10;", "&#9;"};
+    size_t left = text ? strlen(text) : 0;
+    while (left > 0) {
+        size_t length = character(text, left);
+        const char *found = length == 1 ? strchr(special, *text) : NULL;
+        if (length == 0)
+            fputs("\xef\xbf\xbd", to);
+        else if (found)
+            fputs(names[found - special], to);
+        else
+            fwrite(text, 1, length, to);
+        text += length ? length : 1;
+        left -= length ? length : 1;
+    }
+}
+
+void words_spans(FILE *to, const char *english, const char *chinese)
+{
+    fprintf(to, "<span class=\"en\">%s</span><span class=\"zh\">%s</span>", english, chinese);
+}
+
+void words_both(FILE *to, const char *tag, const char *english, const char *chinese)
+{
+    fprintf(to, "<%s>", tag);
+    words_spans(to, english, chinese);
+    fprintf(to, "</%s>\n", tag);
+}
+
+void words_heading(FILE *to, const char *english, const char *chinese, const char *note_english,
+                   const char *note_chinese)
+{
+    words_both(to, "h2", english, chinese);
+    fputs("<p class=\"note\">", to);
+    words_spans(to, note_english, note_chinese);
+    fputs("</p>\n", to);
+}
+
+/* Whether the column has texts, which stand on its left; figures stand on its right. */
+static bool is_text(const char *english)
+{
+    return strcmp(english, "verdict") == 0 || strcmp(english, "still right if") == 0;
+}
+
+void words_headers(FILE *to, const char *const names[][2], size_t count)
+{
+    fputs("<thead><tr>", to);
+    for (size_t i = 0; i < count; i++) {
+        fputs(is_text(names[i][0]) ? "<th class=\"text\">" : "<th>", to);
+        words_spans(to, names[i][0], names[i][1]);
+        fputs("</th>\n", to);
+    }
+    fputs("</tr></thead>\n", to);
+}
+
+enum line_class words_verdict_class(enum verdict verdict)
+{
+    if (verdict == VERDICT_KEPT)
+        return LINE_SAFE;
+    return verdict == VERDICT_UNSAFE || verdict == VERDICT_BROKEN ? LINE_BAD : LINE_CARE;
+}
+
+/* A sweep asks how fast, and has no stock that could show what a strategy is worth. */
+enum verdict words_shown(const struct document *document, const struct line *line)
+{
+    bool bad = line->verdict == VERDICT_BROKEN || line->verdict == VERDICT_NO_RUN;
+    return document->over && !bad ? VERDICT_KEPT : line->verdict;
 }

@@ -10,7 +10,7 @@
 #define SECKILL_LOADTEST_REPORT_PAGE_PAGE_H
 
 #include "base/error.h"
-#include "loadtest/report/page/words.h"
+#include "loadtest/report/document/document.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -37,6 +37,30 @@ bool page_write_run(const char *folder, const struct document *document, struct 
 /* Adds a file's text to "files", which the reader may take out of the page again; one that cannot
  * be read is left out. */
 void page_add_file(json_t *files, const char *folder, const char *name);
+
+/* --- words: texts in both languages, of which the reader's choice hides one. They are the
+ * program's own and stand as they are; all others go through words_text --- */
+
+/* As text or as an attribute's value, in HTML and in XML. What neither can hold, or was cut off
+ * within a character, is shown as U+FFFD; a tab or a line's end in an attribute would be read as a
+ * blank. NULL is no text. */
+void words_text(FILE *to, const char *text);
+
+void words_both(FILE *to, const char *tag, const char *english, const char *chinese);
+
+/* The same within an element that is open. */
+void words_spans(FILE *to, const char *english, const char *chinese);
+
+/* A section begins, with a note below its name. */
+void words_heading(FILE *to, const char *english, const char *chinese, const char *note_english,
+                   const char *note_chinese);
+
+/* A table's first row. */
+void words_headers(FILE *to, const char *const names[][2], size_t count);
+
+/* The verdict that a page shows of a line, and how it is coloured. */
+enum verdict words_shown(const struct document *document, const struct line *line);
+enum line_class words_verdict_class(enum verdict verdict);
 
 /* --- the parts of a page of runs, for page_runs.c --- */
 

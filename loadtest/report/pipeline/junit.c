@@ -3,7 +3,7 @@
 
 #include "loadtest/base/pool.h"
 #include "loadtest/report/files.h"
-#include "loadtest/report/page/words.h"
+#include "loadtest/report/page/page.h"
 
 #include <errno.h>
 #include <stdarg.h>

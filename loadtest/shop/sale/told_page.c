@@ -2,7 +2,6 @@
 #include "loadtest/shop/sale/told.h"
 
 #include "loadtest/report/page/page.h"
-#include "loadtest/report/page/words.h"
 
 #include <inttypes.h>
 

@@ -4,7 +4,7 @@
 
 #include "bench/flags.h"
 #include "loadtest/commands/line/command_line.h"
-#include "loadtest/commands/sweep/sweep_plan.h"
+#include "loadtest/commands/sweep.h"
 #include "settings/settings.h"
 
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 
 #include "harness/unit/hand_runs.h"
 #include "loadtest/report/page/page.h"
-#include "loadtest/report/page/words.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What a sweep varies: the dimensions by name, and reading --over and --set. Pure, for tests. */
-#ifndef SECKILL_LOADTEST_COMMANDS_SWEEP_PLAN_H
-#define SECKILL_LOADTEST_COMMANDS_SWEEP_PLAN_H
+#ifndef SECKILL_LOADTEST_COMMANDS_SWEEP_H
+#define SECKILL_LOADTEST_COMMANDS_SWEEP_H
 
 #include "loadtest/commands/line/command_line.h"
 
@@ -14,8 +14,6 @@ enum sweep_dimension {
     SWEEP_REDIS_DELAY_US,
     SWEEP_DIMENSIONS
 };
-
-const char *sweep_dimension_name(enum sweep_dimension dimension);
 
 struct sweep_plan {
     enum sweep_dimension over;
