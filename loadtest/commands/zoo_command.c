@@ -14,50 +14,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool play_act(struct zoo_stage *stage, const struct zoo_options *options,
+struct visit {
+    const struct zoo_options *options; /* borrowed */
+    struct zoo zoo;
+    struct zoo_pair *pairs; /* owned: those that are played */
+    size_t count;
+};
+
+static bool play_act(const struct visit *visit, struct zoo_stage *stage,
                      const struct zoo_exhibit *exhibit, const struct zoo_act *act,
                      struct zoo_record *record, struct error *error)
 {
     bool whole = zoo_play(stage, act, record, error);
-    if (options->format == ZOO_FORMAT_TABLE)
+    if (visit->options->format == ZOO_FORMAT_TABLE)
         zoo_print_act(stdout, exhibit, record, whole, terminal_columns(stdout));
     return whole;
 }
 
-static bool play_on(struct zoo_stage *stage, const struct zoo_options *options,
-                    struct zoo_pair *pairs, size_t count, struct error *error)
+static bool play_on(const struct visit *visit, struct zoo_stage *stage, struct error *error)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (i && options->format == ZOO_FORMAT_TABLE)
+    bool is_table = visit->options->format == ZOO_FORMAT_TABLE;
+    for (size_t i = 0; i < visit->count; i++) {
+        if (i && is_table)
             putchar('\n');
-        const struct zoo_exhibit *exhibit = pairs[i].exhibit;
-        if (!play_act(stage, options, exhibit, &exhibit->unsafe, &pairs[i].unsafe, error) ||
-            !play_act(stage, options, exhibit, &exhibit->safe, &pairs[i].safe, error))
+        struct zoo_pair *pair = &visit->pairs[i];
+        const struct zoo_exhibit *exhibit = pair->exhibit;
+        if (!play_act(visit, stage, exhibit, &exhibit->unsafe, &pair->unsafe, error) ||
+            !play_act(visit, stage, exhibit, &exhibit->safe, &pair->safe, error))
             return false;
     }
     /* A table was printed while it was played. */
-    return options->format == ZOO_FORMAT_TABLE || zoo_print_json(stdout, pairs, count) ||
+    return is_table || zoo_print_json(stdout, visit->pairs, visit->count) ||
            error_fail(error, "out of memory");
 }
 
-static int play(const struct zoo_options *options, struct zoo_pair *pairs, size_t count)
+/* The exit status. */
+static int play(const struct visit *visit)
 {
     struct zoo_stage stage;
     struct error error, closing;
-    if (!zoo_stage_open(&stage, &options->shared, &error))
+    if (!zoo_stage_open(&stage, &visit->options->shared, &error))
         return process_fail(error.text);
-    bool good = play_on(&stage, options, pairs, count, &error);
+    bool good = play_on(visit, &stage, &error);
     bool closed = zoo_stage_close(&stage, &closing);
     int status = good ? 0 : process_fail(error.text);
     return closed ? status : process_fail(closing.text);
 }
 
 /* "none  Two read the same figure", and what would have to be said to play it. */
-static int list(const struct zoo *zoo, const struct zoo_options *options)
+static int list(const struct visit *visit)
 {
-    for (size_t i = 0; i < zoo->count; i++) {
-        const struct zoo_exhibit *one = &zoo->exhibits[i];
-        const char *lacks = zoo_stage_lacks(&options->shared, one->nodes);
+    for (size_t i = 0; i < visit->zoo.count; i++) {
+        const struct zoo_exhibit *one = &visit->zoo.exhibits[i];
+        const char *lacks = zoo_stage_lacks(&visit->options->shared, one->nodes);
         printf("%-16s %s%s%s%s\n", one->unsafe.strategy, one->title, lacks ? " (needs " : "",
                lacks ? lacks : "", lacks ? ")" : "");
     }
@@ -65,9 +74,9 @@ static int list(const struct zoo *zoo, const struct zoo_options *options)
     return 0;
 }
 
-static bool choose(const struct zoo *zoo, const char *name, struct zoo_pair *pairs, size_t *count,
-                   struct error *error)
+static bool choose(struct visit *visit, const char *name, struct error *error)
 {
+    const struct zoo *zoo = &visit->zoo;
     struct nearest nearest = nearest_to(name, strlen(name));
     char meant[NEAREST_TEXT_SIZE];
     const struct zoo_exhibit *found = zoo_find(zoo, name);
@@ -75,51 +84,43 @@ static bool choose(const struct zoo *zoo, const char *name, struct zoo_pair *pai
     for (size_t i = 0; i < zoo->count; i++) {
         nearest_offer(&nearest, zoo->exhibits[i].unsafe.strategy);
         if (all || &zoo->exhibits[i] == found)
-            pairs[(*count)++].exhibit = &zoo->exhibits[i];
+            visit->pairs[visit->count++].exhibit = &zoo->exhibits[i];
     }
     return all || found ||
            error_fail(error, "zoo: there is no exhibit '%.40s' (zoo lists them)%s", name,
                       nearest_text(&nearest, "", meant));
 }
 
-static bool choose_all(const struct zoo *zoo, const struct zoo_options *options,
-                       struct zoo_pair *pairs, size_t *count, struct error *error)
+static bool choose_all(struct visit *visit, struct error *error)
 {
-    const struct option_list *names = &options->shared.words;
-    bool good = names->count > 0 || choose(zoo, "all", pairs, count, error);
+    const struct option_list *names = &visit->options->shared.words;
+    /* "all" may stand beside a name. */
+    visit->pairs = calloc(visit->zoo.count * (names->count + 1), sizeof *visit->pairs);
+    if (!visit->pairs)
+        return error_fail(error, "out of memory");
+    bool good = names->count > 0 || choose(visit, "all", error);
     for (size_t i = 0; good && i < names->count; i++)
-        good = choose(zoo, names->items[i], pairs, count, error);
-    for (size_t i = 0; good && i < *count; i++) {
-        const char *lacks = zoo_stage_lacks(&options->shared, pairs[i].exhibit->nodes);
+        good = choose(visit, names->items[i], error);
+    for (size_t i = 0; good && i < visit->count; i++) {
+        const struct zoo_exhibit *exhibit = visit->pairs[i].exhibit;
+        const char *lacks = zoo_stage_lacks(&visit->options->shared, exhibit->nodes);
         if (lacks)
-            good = error_fail(error, "zoo: %s needs %s", pairs[i].exhibit->unsafe.strategy, lacks);
+            good = error_fail(error, "zoo: %s needs %s", exhibit->unsafe.strategy, lacks);
     }
     return good;
 }
 
-static int choose_and_play(const struct zoo *zoo, const struct zoo_options *options)
-{
-    struct error error;
-    size_t count = 0;
-    /* "all" may stand beside a name. */
-    struct zoo_pair *pairs = calloc(zoo->count * (options->shared.words.count + 1), sizeof *pairs);
-    if (!pairs)
-        return process_fail("out of memory");
-    int status = choose_all(zoo, options, pairs, &count, &error) ? play(options, pairs, count)
-                                                                 : process_fail(error.text);
-    free(pairs);
-    return status;
-}
-
 int command_zoo(const struct zoo_options *options)
 {
+    const struct options *shared = &options->shared;
+    struct visit visit = {.options = options};
     struct error error;
-    struct zoo zoo;
-    if (!zoo_open(&zoo, &error))
+    if (!zoo_open(&visit.zoo, &error))
         return process_fail(error.text);
-    int status = options->shared.words.count == 0 && options->format == ZOO_FORMAT_TABLE
-                     ? list(&zoo, options)
-                     : choose_and_play(&zoo, options);
-    zoo_close(&zoo);
+    int status = shared->words.count == 0 && options->format == ZOO_FORMAT_TABLE ? list(&visit)
+                 : choose_all(&visit, &error)                                    ? play(&visit)
+                                              : process_fail(error.text);
+    free(visit.pairs);
+    zoo_close(&visit.zoo);
     return status;
 }

@@ -69,10 +69,4 @@ TEST(a_unit_that_comes_back_twice_is_found)
     program_file_says("report.html", "lost updates ");
 }
 
-TEST(what_it_cannot_show_is_refused)
-{
-    program_tells(2, UNPAID "--strategies conditionl", "the servers have no 'conditionl'");
-    program_tells(2, "run --scenario unpaid --format json", "--scenario unpaid");
-}
-
 TEST_EACH(program_alone, program_end)

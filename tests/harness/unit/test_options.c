@@ -265,6 +265,8 @@ static const struct {
     {"run --scenario articles --work-ms 0", "--work-ms"},
     {"run --scenario articles --server http://a:1", "--server"},
     {"run --scenario articles --reset", "--reset"},
+    {"run --scenario articles --fail-if p99>1s", "--fail-if is not for --scenario articles"},
+    {"run --scenario unpaid --junit junit.xml", "--junit is not for --scenario unpaid"},
     {"audit --stock 5", "--stock"},
     {"audit --product 0", "--product"},
     {"run --header X-Shop", "--header takes 'Name: value'"},

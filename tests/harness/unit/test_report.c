@@ -99,15 +99,6 @@ TEST(an_embedded_text_ends_no_script)
     t_says(error.text, "/nowhere/report.html");
 }
 
-TEST(texts_are_escaped)
-{
-    FILE *to = t_print();
-    words_text(to, "<a href='x' b=\"y\">&\x01\xff");
-    words_text(to, NULL);
-    assert_string_equal(t_printed(),
-                        "&lt;a href=&#39;x&#39; b=&quot;y&quot;&gt;&amp;\xef\xbf\xbd\xef\xbf\xbd");
-}
-
 TEST(runs_are_compared_beyond_chance)
 {
     static const struct hand_run before[] = {
