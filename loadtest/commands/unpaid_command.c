@@ -379,57 +379,41 @@ static json_t *json_sale(const struct sale *sale, const struct options *options)
                      verdict_name(verdict_of_sale(sale)));
 }
 
-struct unpaid {
-    const struct option_list *strategies; /* borrowed: --strategies */
-    struct harness harness;
-    struct verdict_tally tally;
-};
-
-static bool sell_and_judge(struct unpaid *unpaid, const struct api_strategy *strategy,
+static bool sell_and_judge(struct harness *harness, const struct api_strategy *strategy,
                            struct error *error)
 {
-    struct harness *harness = &unpaid->harness;
     struct sale sale = {.harness = harness,
                         .strategy = strategy,
                         .body = harness_plan(harness, strategy, 1).body,
                         .instances = (int)harness->fleet.count};
     if (!sell(&sale, error))
         return error_prefix(error, "%s", strategy->name);
-    unpaid->tally.counts[verdict_of_sale(&sale)]++;
     print_sale(stdout, &sale);
     return harness_keep(harness, json_sale(&sale, harness->options), error);
 }
 
-static bool sell_all(struct unpaid *unpaid, struct error *error)
+static bool sell_all(struct harness *harness, const struct option_list *strategies, int instances,
+                     struct error *error)
 {
     struct harness_chosen chosen;
-    bool first = json_array_size(unpaid->harness.runs) == 0;
-    bool good = harness_choose_all(&unpaid->harness, unpaid->strategies, first, &chosen, error);
+    bool first = json_array_size(harness->runs) == 0;
+    bool good = harness_open_fleet(harness, instances, error) &&
+                harness_may_reset(harness, 1, error) &&
+                harness_choose_all(harness, strategies, first, &chosen, error);
     for (size_t i = 0; good && i < chosen.count; i++)
-        good = sell_and_judge(unpaid, chosen.items[i], error);
-    return good;
-}
-
-static bool sell_everywhere(struct unpaid *unpaid, struct error *error)
-{
-    struct harness *harness = &unpaid->harness;
-    const struct options *options = harness->options;
-    print_head(stdout);
-    for (size_t i = 0; i < options->instances.count; i++)
-        if (!harness_open_fleet(harness, options->instances.items[i], error) ||
-            !harness_may_reset(harness, 1, error) || !sell_all(unpaid, error) ||
-            !harness_close_fleet(harness, error))
-            return false;
-    return true;
+        good = sell_and_judge(harness, chosen.items[i], error);
+    return good && harness_close_fleet(harness, error);
 }
 
 /* The machine and the files, also of a run that ended early. Returns the exit status that the
  * verdicts ask for. */
-static int report(const struct unpaid *unpaid)
+static int report(const struct harness *harness)
 {
-    const struct harness *harness = &unpaid->harness;
+    struct verdict_tally tally = {{0}};
     struct document document;
     struct error error;
+    for (size_t i = 0; i < json_array_size(harness->runs); i++)
+        tally.counts[document_verdict(json_array_get(harness->runs, i))]++;
     if (json_array_size(harness->runs) == 0)
         return 2;
     putchar('\n');
@@ -439,22 +423,25 @@ static int report(const struct unpaid *unpaid)
     document_free(&document);
     if (!written)
         return process_fail(error.text);
-    harness_print_files(harness, stdout, "results.csv", "");
-    return verdict_exit_status(&unpaid->tally);
+    harness_print_files(harness, stdout, csv.name, "");
+    return verdict_exit_status(&tally);
 }
 
 int command_unpaid(const struct run_options *options)
 {
-    struct unpaid *unpaid = calloc(1, sizeof *unpaid);
+    const struct option_numbers *instances = &options->shared.instances;
+    struct harness *harness = calloc(1, sizeof *harness);
     struct error error = {.text = ""};
-    if (!unpaid)
+    if (!harness)
         return process_fail("out of memory");
-    unpaid->strategies = &options->strategies;
-    bool begun = harness_init(&unpaid->harness, &options->shared, &error);
-    bool made = begun && sell_everywhere(unpaid, &error);
-    int status = begun ? report(unpaid) : 2;
+    bool begun = harness_init(harness, &options->shared, &error), made = begun;
+    if (begun)
+        print_head(stdout);
+    for (size_t i = 0; made && i < instances->count; i++)
+        made = sell_all(harness, &options->strategies, instances->items[i], &error);
+    int status = begun ? report(harness) : 2;
     status = harness_status(made, status, &error);
-    harness_fini(&unpaid->harness);
-    free(unpaid);
+    harness_fini(harness);
+    free(harness);
     return status;
 }

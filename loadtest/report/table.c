@@ -316,18 +316,6 @@ static int fewest_then_fastest(const void *a, const void *b)
     return left->line->number < right->line->number ? -1 : 1;
 }
 
-static void compare_rows(struct table *table)
-{
-    for (size_t i = 0; i < table->count; i++) {
-        for (size_t j = 0; j < table->count; j++) {
-            const struct line *line = table->rows[j].line;
-            if (line->instances == table->rows[i].line->instances &&
-                strcmp(line->strategy, "conditional") == 0)
-                table->rows[i].measure = line->figures[LINE_COMMITTED].median;
-        }
-    }
-}
-
 void table_print(FILE *to, const struct document *document, const struct table_style *style,
                  struct verdict_tally *tally)
 {
@@ -341,10 +329,12 @@ void table_print(FILE *to, const struct document *document, const struct table_s
         return;
     }
     for (; table.count < document->count; table.count++) {
-        table.rows[table.count].line = &document->lines[table.count];
-        tally->counts[document->lines[table.count].verdict]++;
+        const struct line *line = &document->lines[table.count];
+        const struct line *measure = document_conditional(document, line->instances);
+        table.rows[table.count] =
+            (struct row){line, measure ? measure->figures[LINE_COMMITTED].median : 0};
+        tally->counts[line->verdict]++;
     }
-    compare_rows(&table);
     qsort(table.rows, table.count, sizeof *table.rows, fewest_then_fastest);
     measure_widths(&table);
     if (style->format == FORMAT_MD)

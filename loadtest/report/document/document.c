@@ -251,6 +251,12 @@ const struct line *document_same(const struct document *document, const struct l
     return find(document->lines, document->count, line);
 }
 
+const struct line *document_conditional(const struct document *document, int instances)
+{
+    const struct line line = {.strategy = "conditional", .body = "", .instances = instances};
+    return document_same(document, &line);
+}
+
 double document_best_rate(const struct document *document, const char *strategy)
 {
     double best = -1;

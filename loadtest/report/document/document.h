@@ -114,6 +114,8 @@ const char *line_class_name(enum line_class class); /* as the page's style calls
 
 /* The line of the same strategy, body, number of instances and value; NULL: there is none. */
 const struct line *document_same(const struct document *document, const struct line *line);
+/* What others are compared with: conditional's, with so many instances; NULL: there is none. */
+const struct line *document_conditional(const struct document *document, int instances);
 /* The strategy's first line with this value; NULL: it was interrupted before. */
 const struct line *document_swept(const struct document *document, const char *strategy,
                                   int64_t value);

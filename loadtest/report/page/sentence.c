@@ -156,7 +156,7 @@ static void wrongs(const struct sentence *its, enum state state)
 /* "redis-queue 11 × conditional": the fastest that kept its promise. Lines are sorted by it. */
 static void fastest(const struct sentence *its)
 {
-    const struct line *best = NULL, *measure = NULL;
+    const struct line *best = NULL;
     for (size_t i = 0; i < its->document->count; i++) {
         const struct line *line = &its->document->lines[i];
         if (state_of(line) != WHOLE || line->rounds == 0)
@@ -164,19 +164,14 @@ static void fastest(const struct sentence *its)
         if (!best || line->figures[LINE_COMMITTED].median > best->figures[LINE_COMMITTED].median)
             best = line;
     }
-    for (size_t i = 0; best && i < its->document->count; i++) {
-        const struct line *line = &its->document->lines[i];
-        if (line != best && line->instances == best->instances && line->rounds > 0 &&
-            !*line->body && strcmp(line->strategy, "conditional") == 0)
-            measure = line;
-    }
     if (!best)
         return;
+    const struct line *measure = document_conditional(its->document, best->instances);
     name(its, best);
     fputs(pick(its, " sold ", "每秒卖出 "), its->to);
     figure(its, (int64_t)(best->figures[LINE_COMMITTED].median + 0.5));
     fputs(pick(its, " a second", ""), its->to);
-    if (measure && measure->figures[LINE_COMMITTED].median > 0) {
+    if (measure && measure != best && measure->figures[LINE_COMMITTED].median > 0) {
         fputs(pick(its, ", ", "，是 "), its->to);
         multiple(its,
                  best->figures[LINE_COMMITTED].median / measure->figures[LINE_COMMITTED].median);
