@@ -118,13 +118,6 @@ static bool run_everything(struct run *run, struct error *error)
     return true;
 }
 
-static const char *what_was_done(enum scenario scenario)
-{
-    if (scenario == SCENARIO_COUNTER)
-        return "A restock writes one row in restock and one update of the product's row";
-    return "An order writes one row in orders and one update of the product's row";
-}
-
 /* Where the table goes, and where the rest of what is for people: what a program reads from stdout
  * stands there alone. */
 struct outputs {
@@ -153,8 +146,10 @@ static void print_table(const struct run *run, const struct outputs *to,
     table_print(to->table, &run->document, &style, tally);
     table_print_legend(to->notes, &style, tally);
     open_results_print(to->notes, &run->document, run->options->format == FORMAT_WIDE);
-    fprintf(to->notes, "\n%s,\ncommitted with synchronous_commit on.\n",
-            what_was_done(options->scenario));
+    fprintf(to->notes,
+            "\n%s and one update of the product's row,\ncommitted with synchronous_commit on.\n",
+            options->scenario == SCENARIO_COUNTER ? "A restock writes one row in restock"
+                                                  : "An order writes one row in orders");
     if (options->rounds > 1)
         fprintf(to->notes,
                 "Rates and latencies are medians of the rounds%s; the rest is the worst round's.\n",

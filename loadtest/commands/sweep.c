@@ -140,15 +140,6 @@ static bool put_redis_behind(struct sweep *sweep, struct error *error)
             way_before_redis(&sweep->ways[1], &options->stock_redis, 0, error));
 }
 
-static bool begin(struct sweep *sweep, const struct sweep_options *given, struct error *error)
-{
-    sweep->options = *given;
-    if (!sweep_plan_read(&sweep->plan, &sweep->options, error))
-        return false;
-    return harness_init(&sweep->harness, &sweep->options.shared, error) &&
-           put_redis_behind(sweep, error);
-}
-
 static bool run_strategy(struct sweep *sweep, size_t value, int round, const char *name,
                          struct error *error)
 {
@@ -287,7 +278,10 @@ int command_sweep(const struct sweep_options *options)
     struct sweep *sweep = calloc(1, sizeof *sweep);
     if (!sweep)
         return process_fail("out of memory");
-    bool made = begin(sweep, options, &error) && run_everything(sweep, &error);
+    sweep->options = *options;
+    bool made = sweep_plan_read(&sweep->plan, &sweep->options, &error) &&
+                harness_init(&sweep->harness, &sweep->options.shared, &error) &&
+                put_redis_behind(sweep, &error) && run_everything(sweep, &error);
     harness_clear_progress(&sweep->harness);
     int status = json_array_size(sweep->harness.runs) > 0 ? report(sweep) : 2;
     status = harness_status(made, status, &error);

@@ -71,16 +71,9 @@ static void ask_to_buy(const struct sale *sale, size_t number, struct http_reque
                                      .user = (int64_t)number + 1,
                                      .quantity = 1,
                                      .hold_s = HOLD_S};
-    *request = (struct http_request){.method = "POST"};
     http_request_order_target(request->target, sizeof request->target, sale->strategy->name,
                               sale->query);
     http_request_order_body(request->body, &order);
-}
-
-static void ask_to_pay(const struct buyer *buyer, struct http_request *request)
-{
-    *request = (struct http_request){.method = "POST"};
-    snprintf(request->target, sizeof request->target, "/orders/%s/pay", buyer->order);
 }
 
 static enum engine_next next(void *self, size_t connection, int64_t now_us,
@@ -94,8 +87,9 @@ static enum engine_next next(void *self, size_t connection, int64_t now_us,
         (!pays && now_us >= sale->until_us))
         return ENGINE_PASSES;
     buyer->busy = true;
+    *request = (struct http_request){.method = "POST"};
     if (pays)
-        ask_to_pay(buyer, request);
+        snprintf(request->target, sizeof request->target, "/orders/%s/pay", buyer->order);
     else
         ask_to_buy(sale, number, request);
     return ENGINE_ASKS;
@@ -304,13 +298,6 @@ static enum verdict verdict_of_sale(const struct sale *sale)
     return promised && seen ? VERDICT_KEPT : VERDICT_PROVED_NOTHING;
 }
 
-static void print_head(FILE *to)
-{
-    fprintf(to, "%-18s %5s %8s %8s %8s %10s %8s %9s %6s %9s %8s  %s\n", "strategy", "inst",
-            "bought", "paid", "too late", "never paid", "refused", "most held", "looks",
-            "disagreed", "left", "verdict");
-}
-
 /* A line for each thing that is wrong at the end, with `before` before it; looks that disagreed
  * have a column. */
 static void print_wrong(FILE *to, const struct sale *sale, const char *before)
@@ -436,7 +423,9 @@ int command_unpaid(const struct run_options *options)
         return process_fail("out of memory");
     bool begun = harness_init(harness, &options->shared, &error), made = begun;
     if (begun)
-        print_head(stdout);
+        printf("%-18s %5s %8s %8s %8s %10s %8s %9s %6s %9s %8s  %s\n", "strategy", "inst", "bought",
+               "paid", "too late", "never paid", "refused", "most held", "looks", "disagreed",
+               "left", "verdict");
     for (size_t i = 0; made && i < instances->count; i++)
         made = sell_all(harness, &options->strategies, instances->items[i], &error);
     int status = begun ? report(harness) : 2;

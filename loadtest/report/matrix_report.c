@@ -257,15 +257,6 @@ static json_t *matrix_json(const struct matrix *matrix, json_t *made_on)
                      matrix_status(matrix) == 0, "made_on", made_on, "cells", cells);
 }
 
-static bool write_markdown(const char *folder, const struct matrix *matrix, struct error *error)
-{
-    FILE *file = files_create(folder, "faults.md", error);
-    if (!file)
-        return false;
-    print_table(file, matrix, &markdown);
-    return files_close(file, "faults.md", error);
-}
-
 static void write_content(FILE *to, const void *context)
 {
     const struct matrix *matrix = context;
@@ -289,25 +280,23 @@ static void write_content(FILE *to, const void *context)
     fputs("<div data-draw=\"cells\"></div>\n", to);
 }
 
-/* report.html: the matrix, and drawn by the script what was found in each cell, with a timeline of
- * its sales and the fault shaded. `made` is its faults.json, and is taken. */
-static bool write_page(const char *folder, const struct matrix *matrix, json_t *made,
-                       struct error *error)
-{
-    json_t *files = json_object();
-    page_add_file(files, folder, "faults.json");
-    page_add_file(files, folder, "faults.md");
-    json_object_set_new(made, "files", files);
-    return page_write(folder, write_content, matrix, json_pack("[o]", made), error);
-}
-
+/* report.html has the matrix, and drawn by the script what was found in each cell, with a timeline
+ * of its sales and the fault shaded. */
 bool matrix_write(const char *folder, const struct matrix *matrix, json_t *made_on,
                   struct error *error)
 {
-    json_t *made = matrix_json(matrix, made_on);
-    if (files_write_json(folder, "faults.json", json_incref(made), error) &&
-        write_markdown(folder, matrix, error))
-        return write_page(folder, matrix, made, error);
-    json_decref(made);
+    json_t *made = matrix_json(matrix, made_on), *files = json_object();
+    bool written = files_write_json(folder, "faults.json", json_incref(made), error);
+    FILE *file = written ? files_create(folder, "faults.md", error) : NULL;
+    if (file)
+        print_table(file, matrix, &markdown);
+    written = file && files_close(file, "faults.md", error);
+    page_add_file(files, folder, "faults.json");
+    page_add_file(files, folder, "faults.md");
+    json_object_set_new(made, "files", files);
+    json_t *drawn = json_pack("[o]", made);
+    if (written)
+        return page_write(folder, write_content, matrix, drawn, error);
+    json_decref(drawn);
     return false;
 }

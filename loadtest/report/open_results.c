@@ -142,14 +142,6 @@ static json_t *json_latency(const struct latency_figures *figures)
                      figures->max_us);
 }
 
-/* Without its latencies, which are a class's. */
-static json_t *json_part(const struct load_part *part)
-{
-    return json_pack("{ss sf sf sI sI sI}", "part", part->name, "rate_per_s", part->rate_per_s,
-                     "duration_s", (double)part->duration_us / 1e6, "arrivals", part->arrivals,
-                     "late_starts", part->late_starts, "never_started", part->never_started);
-}
-
 json_t *open_results_steps(const struct latency *latency)
 {
     char *text = NULL;
@@ -253,10 +245,13 @@ json_t *open_results_json(const struct phase_result *run)
     const struct load_detail *detail = run->plan.detail;
     json_t *parts = json_array();
     for (size_t i = 0; i < run->load.parts_count && !run->load.too_late; i++) {
-        json_t *part = json_part(&run->load.parts[i]);
-        json_object_set_new(part, "latency_us",
-                            json_classes(&run->load.parts[i], detail ? detail->parts[i] : NULL));
-        json_array_append_new(parts, part);
+        const struct load_part *part = &run->load.parts[i];
+        json_array_append_new(
+            parts,
+            json_pack("{ss sf sf sI sI sI so}", "part", part->name, "rate_per_s", part->rate_per_s,
+                      "duration_s", (double)part->duration_us / 1e6, "arrivals", part->arrivals,
+                      "late_starts", part->late_starts, "never_started", part->never_started,
+                      "latency_us", json_classes(part, detail ? detail->parts[i] : NULL)));
     }
     json_t *timeline = NULL;
     if (detail && detail->timeline.count > 0 && !run->load.too_late)

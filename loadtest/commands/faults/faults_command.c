@@ -88,14 +88,6 @@ static bool run_cells(struct faults_run *run, struct error *error)
     return true;
 }
 
-/* What strategies there are, the servers say. */
-static bool prepare(struct faults_run *run, struct error *error)
-{
-    return harness_open_fleet(&run->harness, 1, error) &&
-           faults_plan_make(&run->matrix, run->options, &run->harness, error) &&
-           harness_close_fleet(&run->harness, error);
-}
-
 /* `made_on` is taken. The exit status. */
 static int report(const struct faults_run *run, json_t *made_on)
 {
@@ -133,7 +125,11 @@ static bool break_things(struct faults_run *run, int *status, struct error *erro
     const struct faults_options *options = run->options;
     printf("seed %" PRId64 "\n", options->shared.seed);
     fflush(stdout);
-    bool begun = harness_init(&run->harness, &options->shared, error) && prepare(run, error);
+    /* What strategies there are, the servers say. */
+    bool begun = harness_init(&run->harness, &options->shared, error) &&
+                 harness_open_fleet(&run->harness, 1, error) &&
+                 faults_plan_make(&run->matrix, options, &run->harness, error) &&
+                 harness_close_fleet(&run->harness, error);
     if (*options->reproduce)
         run->matrix.runs = 1;
     if (!begun)

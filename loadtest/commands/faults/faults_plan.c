@@ -123,14 +123,6 @@ static bool add_named(struct matrix *matrix, const struct making *by, const char
     return true;
 }
 
-static bool add_short(struct matrix *matrix, const struct making *by, struct error *error)
-{
-    bool good = true;
-    for (size_t i = 0; good && i < sizeof short_cells / sizeof short_cells[0]; i++)
-        good = add_named(matrix, by, short_cells[i], "--short", true, error);
-    return good;
-}
-
 static bool is_all(const struct option_list *list)
 {
     return list->count == 1 && strcmp(list->items[0], "all") == 0;
@@ -147,18 +139,14 @@ static bool is_asked_for(const struct faults_options *options, const struct faul
     return false;
 }
 
-/* A control has a cell in its own column, and one where nothing is done. */
-static bool has_cell(const struct row *row, const struct fault *fault)
-{
-    return !row->control || row->control == fault->own || fault == &fault_calm;
-}
-
 static bool add_row(struct matrix *matrix, const struct faults_options *options,
                     const struct row *row, struct error *error)
 {
     for (size_t i = 0; i < fault_count(); i++) {
         const struct fault *fault = fault_at(i);
-        if (is_asked_for(options, fault) && has_cell(row, fault) &&
+        /* A control has a cell in its own column, and one where nothing is done. */
+        bool has = !row->control || row->control == fault->own || fault == &fault_calm;
+        if (has && is_asked_for(options, fault) &&
             (!options->promised || cell_expectation_of(fault, &row->strategy) == CELL_HOLDS) &&
             !add_cell(matrix, fault, row, error))
             return false;
@@ -248,12 +236,13 @@ bool faults_plan_make(struct matrix *out, const struct faults_options *options,
                       const struct harness *harness, struct error *error)
 {
     const struct making by = {harness, options};
-    bool good;
+    bool good = true;
     *out = (struct matrix){.seed = options->shared.seed, .runs = options->runs};
     if (*options->reproduce)
         good = add_named(out, &by, options->reproduce, "--reproduce", false, error);
     else if (options->short_form)
-        good = add_short(out, &by, error);
+        for (size_t i = 0; good && i < sizeof short_cells / sizeof short_cells[0]; i++)
+            good = add_named(out, &by, short_cells[i], "--short", true, error);
     else
         good = add_rows(out, &by, error);
     for (size_t i = 0; good && i < options->expect.count; i++)

@@ -136,12 +136,6 @@ static bool take_answers(const json_t *run, struct line *line)
     return true;
 }
 
-static void add_round(struct apart_rounds *rounds, double value)
-{
-    if (rounds->count < APART_ROUNDS)
-        rounds->values[rounds->count++] = value;
-}
-
 static double number_of(const json_t *object, const char *name)
 {
     return json_number_value(json_object_get(object, name));
@@ -181,8 +175,10 @@ static bool take_figures(const json_t *run, struct line *line, struct values *va
     if (!took_time(run) || is_generators(run) || line->rounds == ROUNDS_MAX)
         return true;
     for (int i = 0; i < LINE_FIGURES; i++) {
+        struct apart_rounds *rounds = &line->rounds_of[i];
         values->of[i][line->rounds] = figures[i];
-        add_round(&line->rounds_of[i], figures[i]);
+        if (rounds->count < APART_ROUNDS)
+            rounds->values[rounds->count++] = figures[i];
     }
     line->rounds++;
     return take_answers(run, line);
@@ -233,14 +229,6 @@ static bool gather(const json_t *runs, struct line *line, struct values *values,
     return true;
 }
 
-static const struct line *find(const struct line *lines, size_t count, const struct line *line)
-{
-    for (size_t i = 0; i < count; i++)
-        if (is_same(&lines[i], line))
-            return &lines[i];
-    return NULL;
-}
-
 const char *line_body_text(const struct line *line)
 {
     return strcmp(line->body, "guarded") == 0 ? " (guarded)" : "";
@@ -248,7 +236,10 @@ const char *line_body_text(const struct line *line)
 
 const struct line *document_same(const struct document *document, const struct line *line)
 {
-    return find(document->lines, document->count, line);
+    for (size_t i = 0; i < document->count; i++)
+        if (is_same(&document->lines[i], line))
+            return &document->lines[i];
+    return NULL;
 }
 
 const struct line *document_conditional(const struct document *document, int instances)
@@ -278,13 +269,6 @@ static int by_rate(const void *a, const void *b)
     if (order == 0)
         order = left->instances - right->instances;
     return order ? order : (left->value > right->value) - (left->value < right->value);
-}
-
-static void sort(struct document *document)
-{
-    for (size_t i = 0; i < document->count; i++)
-        document->lines[i].best = document_best_rate(document, document->lines[i].strategy);
-    qsort(document->lines, document->count, sizeof *document->lines, by_rate);
 }
 
 const struct line *document_swept(const struct document *document, const char *strategy,
@@ -401,7 +385,9 @@ static bool gather_all(struct document *document, struct values *values, struct 
         if (!gather(document->runs, kept, values, error))
             return false;
     }
-    sort(document);
+    for (size_t i = 0; i < document->count; i++)
+        document->lines[i].best = document_best_rate(document, document->lines[i].strategy);
+    qsort(document->lines, document->count, sizeof *document->lines, by_rate);
     return !document->over || set_apart(document, error);
 }
 

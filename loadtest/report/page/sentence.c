@@ -27,11 +27,6 @@ static void figure(const struct sentence *its, int64_t figure)
         fprintf(its->to, i > 0 && (length - i) % 3 == 0 ? ",%c" : "%c", digits[i]);
 }
 
-static void multiple(const struct sentence *its, double times)
-{
-    fprintf(its->to, times < 9.95 ? "%.1f × " : "%.0f × ", times);
-}
-
 static void name(const struct sentence *its, const struct line *line)
 {
     fputs("<b>", its->to);
@@ -172,9 +167,10 @@ static void fastest(const struct sentence *its)
     figure(its, (int64_t)(best->figures[LINE_COMMITTED].median + 0.5));
     fputs(pick(its, " a second", ""), its->to);
     if (measure && measure != best && measure->figures[LINE_COMMITTED].median > 0) {
+        double times =
+            best->figures[LINE_COMMITTED].median / measure->figures[LINE_COMMITTED].median;
         fputs(pick(its, ", ", "，是 "), its->to);
-        multiple(its,
-                 best->figures[LINE_COMMITTED].median / measure->figures[LINE_COMMITTED].median);
+        fprintf(its->to, times < 9.95 ? "%.1f × " : "%.0f × ", times);
         name(its, measure);
     }
     end(its);
