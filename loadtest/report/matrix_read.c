@@ -77,13 +77,10 @@ static bool take_seeds(const json_t *object, struct cell *cell, struct error *er
     if (!json_is_array(all) || json_array_size(all) > CELL_SEEDS_MAX)
         return error_fail(error, "\"seeds\" is no list of at most %d stretches", CELL_SEEDS_MAX);
     for (size_t i = 0; i < json_array_size(all); i++) {
-        const json_t *first = json_array_get(json_array_get(all, i), 0);
-        const json_t *last = json_array_get(json_array_get(all, i), 1);
-        struct seeds *seeds = &cell->seeds[cell->seeds_count++];
-        *seeds =
-            (struct seeds){(int64_t)json_integer_value(first), (int64_t)json_integer_value(last)};
-        if (!json_is_integer(first) || !json_is_integer(last) || seeds->first > seeds->last)
+        json_int_t first = 0, last = -1;
+        if (json_unpack(json_array_get(all, i), "[II]", &first, &last) != 0 || first > last)
             return error_fail(error, "\"seeds\"[%zu] is not a first and a last one", i);
+        cell->seeds[cell->seeds_count++] = (struct seeds){first, last};
     }
     return true;
 }

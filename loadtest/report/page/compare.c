@@ -43,23 +43,16 @@ static void compare_all(const struct page_run *runs, size_t count, struct compar
     free(p);
 }
 
-/* More is better of orders, and worse of milliseconds. */
-static const char *class_of(const char *mark, enum line_figure figure)
-{
-    bool more = strcmp(mark, " ↑") == 0;
-    if (!more && strcmp(mark, " ↓") != 0)
-        return "";
-    return more == (figure == LINE_COMMITTED) ? "safe" : "bad";
-}
+enum mark { UNKNOWN, ALIKE, MORE, LESS };
 
-static const char *mark_of(const struct line *line, const struct line *first,
-                           enum line_figure figure, const struct comparison *by)
+static enum mark mark_of(const struct line *line, const struct line *first, enum line_figure figure,
+                         const struct comparison *by)
 {
     int more;
     if (!can_compare(line, first))
-        return "";
+        return UNKNOWN;
     double p = apart_p(&line->rounds_of[figure], &first->rounds_of[figure], &more);
-    return p > by->limit ? " ≈" : more ? " ↑" : " ↓";
+    return p > by->limit ? ALIKE : more ? MORE : LESS;
 }
 
 static void cell(FILE *to, const struct line *line, const struct line *first,
@@ -75,9 +68,15 @@ static void cell(FILE *to, const struct line *line, const struct line *first,
         fprintf(to, "<td>%.*f</td>", decimals, its);
         return;
     }
-    const char *mark = mark_of(line, first, figure, by);
-    fprintf(to, "<td class=\"%s\">%.*f (×%.2f%s)</td>", class_of(mark, figure), decimals, its,
-            its / of, mark);
+    static const char *const marks[] = {"", " ≈", " ↑", " ↓"};
+    enum mark mark = mark_of(line, first, figure, by);
+    /* More is better of orders, and worse of milliseconds. */
+    bool better = (mark == MORE) == (figure == LINE_COMMITTED);
+    fprintf(to, "<td class=\"%s\">%.*f (×%.2f%s)</td>",
+            mark <= ALIKE ? ""
+            : better      ? "safe"
+                          : "bad",
+            decimals, its, its / of, marks[mark]);
 }
 
 static void row(FILE *to, const struct page_run *runs, size_t count, const struct line *of,

@@ -112,17 +112,14 @@ void words_heading(FILE *to, const char *english, const char *chinese, const cha
     fputs("</p>\n", to);
 }
 
-/* Whether the column has texts, which stand on its left; figures stand on its right. */
-static bool is_text(const char *english)
-{
-    return strcmp(english, "verdict") == 0 || strcmp(english, "still right if") == 0;
-}
-
 void words_headers(FILE *to, const char *const names[][2], size_t count)
 {
     fputs("<thead><tr>", to);
     for (size_t i = 0; i < count; i++) {
-        fputs(is_text(names[i][0]) ? "<th class=\"text\">" : "<th>", to);
+        /* Texts stand on their column's left, figures on its right. */
+        bool text =
+            strcmp(names[i][0], "verdict") == 0 || strcmp(names[i][0], "still right if") == 0;
+        fputs(text ? "<th class=\"text\">" : "<th>", to);
         words_spans(to, names[i][0], names[i][1]);
         fputs("</th>\n", to);
     }

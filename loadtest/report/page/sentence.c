@@ -2,6 +2,8 @@
  * words_text. */
 #include "loadtest/report/page/page.h"
 
+#include "loadtest/crowd/hall.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,10 +23,8 @@ static const char *pick(const struct sentence *its, const char *english, const c
 /* "1,676" */
 static void figure(const struct sentence *its, int64_t figure)
 {
-    char digits[24];
-    int length = snprintf(digits, sizeof digits, "%" PRId64, figure);
-    for (int i = 0; i < length; i++)
-        fprintf(its->to, i > 0 && (length - i) % 3 == 0 ? ",%c" : "%c", digits[i]);
+    char text[HALL_FIGURE_SIZE];
+    fputs(hall_figure(figure, text), its->to);
 }
 
 static void name(const struct sentence *its, const struct line *line)
@@ -132,20 +132,14 @@ static void end(const struct sentence *its)
     fputs(pick(its, ". ", "。"), its->to);
 }
 
-/* Names, and what is said of all of them. */
+/* Names, and what is said of all of them; of what is wrong, what each did. */
 static void names(const struct sentence *its, enum state state, const char *english,
                   const char *chinese)
 {
-    if (list(its, state, name) == 0)
+    if (list(its, state, state == BROKEN || state == UNSAFE ? wrong : name) == 0)
         return;
     fputs(pick(its, english, chinese), its->to);
     end(its);
-}
-
-static void wrongs(const struct sentence *its, enum state state)
-{
-    if (list(its, state, wrong) > 0)
-        end(its);
 }
 
 /* "redis-queue 11 × conditional": the fastest that kept its promise. Lines are sorted by it. */
@@ -178,8 +172,8 @@ static void fastest(const struct sentence *its)
 
 static void run(const struct sentence *its)
 {
-    wrongs(its, BROKEN);
-    wrongs(its, UNSAFE);
+    names(its, BROKEN, "", "");
+    names(its, UNSAFE, "", "");
     names(its, WHOLE,
           count_of(its->document, WHOLE) == 1 ? " kept its promise" : " kept their promise",
           "守住了承诺");
@@ -263,7 +257,7 @@ void sentence_write(FILE *to, const struct document *document)
         else
             run(&its);
         if (document->over)
-            wrongs(&its, BROKEN);
+            names(&its, BROKEN, "", "");
         names(&its, NO_RUN, " could not be run", "没有跑成");
         fputs("</span>", to);
     }
