@@ -62,7 +62,7 @@ static int play(const struct visit *visit)
 }
 
 /* "none  Two read the same figure", and what would have to be said to play it. */
-static int list(const struct visit *visit)
+static void list(const struct visit *visit)
 {
     for (size_t i = 0; i < visit->zoo.count; i++) {
         const struct zoo_exhibit *one = &visit->zoo.exhibits[i];
@@ -71,7 +71,6 @@ static int list(const struct visit *visit)
                lacks ? lacks : "", lacks ? ")" : "");
     }
     puts("\nseckill-loadtest zoo NAME plays one, zoo all every one.");
-    return 0;
 }
 
 static bool choose(struct visit *visit, const char *name, struct error *error)
@@ -112,14 +111,16 @@ static bool choose_all(struct visit *visit, struct error *error)
 
 int command_zoo(const struct zoo_options *options)
 {
-    const struct options *shared = &options->shared;
     struct visit visit = {.options = options};
     struct error error;
     if (!zoo_open(&visit.zoo, &error))
         return process_fail(error.text);
-    int status = shared->words.count == 0 && options->format == ZOO_FORMAT_TABLE ? list(&visit)
-                 : choose_all(&visit, &error)                                    ? play(&visit)
-                                              : process_fail(error.text);
+    bool lists = options->shared.words.count == 0 && options->format == ZOO_FORMAT_TABLE;
+    int status = 0;
+    if (lists)
+        list(&visit);
+    else
+        status = choose_all(&visit, &error) ? play(&visit) : process_fail(error.text);
     free(visit.pairs);
     zoo_close(&visit.zoo);
     return status;
