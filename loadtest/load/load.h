@@ -129,7 +129,7 @@ struct timeline {
     struct timeline_slice slices[TIMELINE_ROOM];
 };
 
-/* More of a load than its figures, for whoever wants it: every latency, in a histogram, and of a
+/* More of a load than its figures, where it is wanted: every latency, in a histogram, and of a
  * schedule what happened when. Curves are drawn from it. Begins as zeros. */
 struct load_detail {
     struct latency answers; /* wrk's, which does not tell them apart */

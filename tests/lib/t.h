@@ -86,8 +86,8 @@ size_t t_count(const char *text, const char *part);
  * than 2047 bytes. */
 const char *t_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What is printed from here on, until t_printed closes it; the text stays until two more were made.
- */
+/* A stream for prints; t_printed closes it and gives its text, which stays until two more were
+ * made. */
 FILE *t_print(void);
 char *t_printed(void);
 

@@ -39,7 +39,7 @@ bool reading_has_name(const struct place *place, const char *name);
 /* Whether each field of a text is among the names. */
 bool names_check(const struct place *place, const struct names *names, const char *text);
 
-/* What is said of a name that is not among them: ": did you mean {user}?", or which there are. */
+/* The hint for a name that is not among them: ": did you mean {user}?", or which there are. */
 const char *names_hint(const struct names *names, const char *name, bool braces,
                        char out[NAMES_TEXT_SIZE]);
 
