@@ -35,7 +35,7 @@ example_packages=(python3-flask python3-psycopg2 python3-pymysql python3-redis
   mariadb-server-core:mariadbd mariadb-client-core:mariadb "${java_packages[@]}" "${go_packages[@]}")
 command -v npm >/dev/null || example_packages+=(node-express node-pg node-redis)
 # clang-19: what Debian 13 calls clang; it warns of more than Debian 12's
-test_packages=(ld.lld:lld clang:clang clang-19:clang-19 clang-format:clang-format clang-tidy:clang-tidy
+test_packages=(lld:ld.lld clang:clang clang-19:clang-19 clang-format:clang-format clang-tidy:clang-tidy
   cppcheck:cppcheck shellcheck:shellcheck mandoc:mandoc spin:spin
   haproxy:haproxy docker-compose pgbouncer:pgbouncer prometheus:promtool git:git openssl:openssl python3:python3 python3-yaml
   python3-jsonschema npm:npm)
