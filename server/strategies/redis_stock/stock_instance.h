@@ -12,6 +12,15 @@
 struct stock_loader;
 struct writer;
 
+/* Of a shard. */
+struct stock_work {
+    struct stock_mend mend;
+    struct stock_handover handover;
+    struct writer *writer;     /* owned */
+    _Atomic int64_t drift;     /* of the last whole round */
+    _Atomic int64_t oldest_us; /* since when the oldest undecided entry waits; 0: none */
+};
+
 struct redis_stock {
     const struct services *services; /* borrowed: app */
     const struct strategy *strategy; /* its row */
@@ -20,13 +29,7 @@ struct redis_stock {
     struct stock_lease lease;    /* the first writer's */
     struct stock_loader *loader; /* owned */
     struct stock_shards shards;
-    struct stock_work { /* on each of them */
-        struct stock_mend mend;
-        struct stock_handover handover;
-        struct writer *writer;     /* owned */
-        _Atomic int64_t drift;     /* of the last whole round */
-        _Atomic int64_t oldest_us; /* since when the oldest undecided entry waits; 0: none */
-    } * work;                      /* owned */
+    struct stock_work *work; /* owned; one a shard */
     atomic_bool stopping;
     struct {
         struct metric fates[CLAIM_FATES];

@@ -120,15 +120,14 @@ TEST(what_is_no_timeline_is_told)
 }
 
 #define SWEPT(value, rate)                                                                         \
-    {                                                                                              \
-        "a", "{\"over\": \"x\", \"value\": " #value ", \"committed_per_s\": " #rate "}"            \
-    }
+    "{\"over\": \"x\", \"value\": " #value ", \"committed_per_s\": " #rate "}"
 
 TEST(a_sweep_knows_its_best)
 {
     static const struct hand_run runs[] = {
-        SWEPT(8, 100), SWEPT(8, 120), SWEPT(8, 121), SWEPT(8, 122), SWEPT(8, 123), SWEPT(0, 50),
-        SWEPT(0, 60),  SWEPT(0, 61),  SWEPT(0, 62),  SWEPT(0, 63),  SWEPT(4, 90),  SWEPT(4, 99)};
+        {"a", SWEPT(8, 100)}, {"a", SWEPT(8, 120)}, {"a", SWEPT(8, 121)}, {"a", SWEPT(8, 122)},
+        {"a", SWEPT(8, 123)}, {"a", SWEPT(0, 50)},  {"a", SWEPT(0, 60)},  {"a", SWEPT(0, 61)},
+        {"a", SWEPT(0, 62)},  {"a", SWEPT(0, 63)},  {"a", SWEPT(4, 90)},  {"a", SWEPT(4, 99)}};
     struct document document = hand_document(runs, sizeof runs / sizeof *runs);
     static const enum line_mark marks[] = {LINE_LESS, LINE_LIKE_BEST, LINE_BEST};
 
