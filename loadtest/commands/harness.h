@@ -1,6 +1,7 @@
 /*
- * What `run`, `sweep` and the bench have in common: the out folder, wrk, the witness, the HTTP
- * client, the machine, and a fleet of servers, started here or named by --server.
+ * The common part of the bench and of the commands that need servers: the out folder, wrk, the
+ * witness, the HTTP client, the machine, a fleet of servers, started here or named by --server, the
+ * runs found so far, and the line that says how far it is.
  */
 #ifndef SECKILL_LOADTEST_COMMANDS_HARNESS_H
 #define SECKILL_LOADTEST_COMMANDS_HARNESS_H

@@ -156,7 +156,9 @@ static void print_table(const struct run *run, const struct outputs *to,
                 run->options->format == FORMAT_WIDE ? ", ± half their spread" : "");
 }
 
-/* Of each run's object: what an article's row has comes last, and is empty elsewhere. */
+/* The members of each run's object, but for what happened meanwhile and for those that have no
+ * fixed ones (cost_per_order, audit.strategies, open_loop). What an article's row has comes last,
+ * and is empty elsewhere. */
 static const struct results_csv csv = {
     "results.csv",
     "strategy,body,instances,scenario,phase,round,connections,threads,duration_s:3,stock,products,"

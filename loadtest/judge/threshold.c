@@ -227,12 +227,17 @@ double threshold_value(const struct threshold *threshold, const struct measured 
 bool threshold_is_met(const struct threshold *threshold, const struct measured *measured)
 {
     double value = threshold_value(threshold, measured);
-    const bool met[] = {[THRESHOLD_LESS] =
-                            value<threshold->limit, [THRESHOLD_AT_MOST] = value <= threshold->limit,
-                                  [THRESHOLD_MORE] = value>
-                                threshold->limit,
-                        [THRESHOLD_AT_LEAST] = value >= threshold->limit};
-    return met[threshold->order];
+    switch (threshold->order) {
+    case THRESHOLD_LESS:
+        return value < threshold->limit;
+    case THRESHOLD_AT_MOST:
+        return value <= threshold->limit;
+    case THRESHOLD_MORE:
+        return value > threshold->limit;
+    case THRESHOLD_AT_LEAST:
+        return value >= threshold->limit;
+    }
+    return false;
 }
 
 const struct threshold *thresholds_find(const struct thresholds *thresholds,

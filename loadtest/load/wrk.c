@@ -136,8 +136,15 @@ static bool write_script(const struct load *load, char path[SCRIPT_PATH_SIZE], s
     snprintf(path, SCRIPT_PATH_SIZE, "%s/seckill-loadtest.XXXXXX", root && *root ? root : "/tmp");
     int fd = mkstemp(path);
     FILE *to = fd < 0 ? NULL : fdopen(fd, "w");
-    if (!to)
-        return error_fail(error, "cannot write %s", path);
+    if (!to) {
+        error_fail(error, "cannot write %s", path);
+        if (fd >= 0) {
+            close(fd);
+            unlink(path);
+        }
+        *path = '\0';
+        return false;
+    }
     bool good = write_targets(to, load, error);
     fputs("}, path = ", to);
     write_string(to, load->path);

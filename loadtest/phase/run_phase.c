@@ -491,11 +491,8 @@ static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
         return false;
     result->settling_ms = clock_mono_ms() - loaded_ms;
     meanwhile_end(fleet, &mark, &result->meanwhile);
-    for (size_t i = 0; i < fleet->count; i++) {
-        struct counts until = after[i].counts;
-        after[i].counts = (struct counts){0};
-        counts_add(&after[i].counts, &until, &before[i].counts);
-    }
+    for (size_t i = 0; i < fleet->count; i++)
+        counts_add(&after[i].counts, &(struct counts){0}, &before[i].counts);
     say(fleet, "auditing");
     return true;
 }

@@ -74,8 +74,8 @@ struct wire_protocol {
 };
 extern const struct wire_protocol wire_postgres, wire_redis;
 
-/* For the protocols' files. The reply to the first request that has none is here;
- * it has its marks. */
+/* For the protocols' files. The reply to the first request that has none is here; it has its
+ * marks. */
 void wire_pop(struct wire *wire, struct wire_seen *seen);
 void wire_keep(struct wire_message *message, const char *bytes, size_t length); /* in its head */
 

@@ -67,9 +67,10 @@ static bool forget_in_majority(struct fault_site *site, struct error *error)
         nodes += *at == ',';
     for (size_t i = 0; good && i < nodes / 2 + 1; i++) {
         char url[URL_SIZE];
+        urls += strspn(urls, ",");
         size_t length = strcspn(urls, ",");
         snprintf(url, sizeof url, "%.*s", (int)length, urls);
-        urls += length + (urls[length] == ',');
+        urls += length;
         good = forget_in(site, url, error);
     }
     return good;

@@ -10,6 +10,7 @@
 
 /* A4 to A8 and A14: answers against rows; of a shop by its buyers, and A11 too. */
 void check_answers(struct view *view);
+/* Its part for a shop, where there are people. */
 void check_buyers(const struct view *view);
 
 /* H1 to H4: payments and the ends of holds. */

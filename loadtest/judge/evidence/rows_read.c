@@ -18,7 +18,7 @@ static const char products_sql[] =
     "SELECT id, epoch, initial_stock, stock + coalesce((SELECT sum(stock) FROM {schema}.bucket b"
     "   WHERE b.product_id = p.id AND b.epoch = p.epoch), 0),"
     "  coalesce(limit_per_user, 0), coalesce((SELECT sum(quantity) FROM {schema}.restock r"
-    "   WHERE r.product_id = p.id AND r.epoch = p.epoch), 0)"
+    "   WHERE r.product_id = p.id AND r.epoch = p.epoch AND r.quantity > 0), 0)"
     " FROM {schema}.product p WHERE id = ANY ($1::bigint[]) ORDER BY id";
 
 static const char orders_sql[] =

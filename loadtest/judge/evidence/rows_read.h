@@ -1,4 +1,4 @@
-/* Reads what our database holds of a ledger's products (rows.h), from one snapshot; of a shop in
+/* Reads what our database holds of a ledger's products, from one snapshot; of a shop in
  * cells what all of their databases hold, from a snapshot each. */
 #ifndef SECKILL_LOADTEST_JUDGE_EVIDENCE_ROWS_READ_H
 #define SECKILL_LOADTEST_JUDGE_EVIDENCE_ROWS_READ_H

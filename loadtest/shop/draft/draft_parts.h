@@ -32,6 +32,8 @@ bool pasted_read_curl(const char *file, struct pool *pool, struct pasted_curl *o
 bool pasted_read_answer(const char *file, struct pool *pool, struct pasted_answer *out,
                         struct error *error);
 
+/* --- draft_fields.c: the request's texts, with fields in the place of what they name --- */
+
 /* What can be known by its name in a request. */
 enum draft_field { DRAFT_PRODUCT, DRAFT_USER, DRAFT_KEY, DRAFT_FIELDS };
 
@@ -39,8 +41,6 @@ struct draft_found {
     bool fields[DRAFT_FIELDS];
     char product[24]; /* the product's number; "": none was found */
 };
-
-/* --- draft_fields.c: the request's texts, with fields in the place of what they name --- */
 
 /* As values of YAML; `found` learns what was there. */
 void draft_path(FILE *to, const char *path, struct draft_found *found);

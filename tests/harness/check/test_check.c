@@ -4,6 +4,7 @@
 #include "lib/t.h"
 
 #include "harness/check/hand.h"
+#include "loadtest/base/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -249,13 +250,12 @@ TEST(wrong_cell)
     finds(FINDING_CELL, 1, 0);
     hand.rows.orders[1].cell = 2;
 
-    struct row_product stray = {.id = HAND_PRODUCT, .epoch = 3, .cell = 2};
-    hand.rows.strays = &stray;
-    hand.rows.strays_count = 1;
+    struct row_product *stray =
+        array_add(&hand.rows.strays, &hand.rows.strays_count, sizeof *stray);
+    *stray = (struct row_product){.id = HAND_PRODUCT, .epoch = 3, .cell = 2};
     is_clean(); /* it has moved away */
-    stray.initial = 5;
+    stray->initial = 5;
     finds(FINDING_CELL, 1, 0);
-    hand.rows.strays = NULL;
 }
 
 TEST(residue)
@@ -272,15 +272,14 @@ TEST(residue)
 TEST(a_cache_that_differs)
 {
     happens(CLEAN_SALE);
-    struct row_mirror mirror = {.product = HAND_PRODUCT, .stock = hand.rows.products->stock};
-    hand.rows.mirrors = &mirror;
-    hand.rows.mirrors_count = 1;
+    struct row_mirror *mirror =
+        array_add(&hand.rows.mirrors, &hand.rows.mirrors_count, sizeof *mirror);
+    *mirror = (struct row_mirror){.product = HAND_PRODUCT, .stock = hand.rows.products->stock};
     is_clean();
-    mirror.stock -= 2;
+    mirror->stock -= 2;
     finds(FINDING_CACHE, 1, 2);
-    mirror.reserved = 2; /* as a reservation that nobody decides */
+    mirror->reserved = 2; /* as a reservation that nobody decides */
     finds(FINDING_RESIDUE, 1, 2);
-    hand.rows.mirrors = NULL;
 }
 
 TEST(a_search_that_gives_up_is_no_pass)

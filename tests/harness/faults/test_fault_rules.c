@@ -134,6 +134,7 @@ static int forget(void **state)
 {
     (void)state;
     ledger_fini(&site.ledger);
+    plan = (struct trial_plan){.fault = NULL};
     site = (struct fault_site){.plan = &plan};
     return 0;
 }

@@ -50,7 +50,5 @@ void own_shop_describe(const struct own_shop *is)
 
 void own_shop_exits(int status, const char *arguments)
 {
-    int ended = program_run(t_text("shop %s/shop.yaml %s", program->folder, arguments));
-    if (ended != status)
-        fail_msg("exit status %d, not %d: %s", ended, status, program->output);
+    program_exits(status, t_text("shop %s/shop.yaml %s", program->folder, arguments));
 }

@@ -1,4 +1,5 @@
-/* The steps that latencies are counted in, their text, and their order in time. */
+/* The steps that latencies are counted in, what is read of them (quantiles, to a sixteenth), their
+ * text, and their order in time. */
 #include "harness/fixtures/has.h"
 #include "lib/t.h"
 

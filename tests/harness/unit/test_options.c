@@ -253,6 +253,7 @@ static const struct {
     {"run --server http://a:1 --database 1 --database 2", "which have a --balancer before them"},
     {"run --server http://a:1 --server-binary x", "--server-binary"},
     {"run --reset", "--reset"},
+    {"run --reset=yes", "--reset takes no value"},
     {"run --rate 0", "--rate"},
     {"run --rate 1000001", "--rate"},
     {"run --surge 0", "--surge"},
