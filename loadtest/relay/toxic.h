@@ -44,8 +44,8 @@ struct relay_toxic {
     /*
      * The text that a request must have, in upper or lower case. PostgreSQL: the name of a prepared
      * statement, the beginning of one without a name, or a part of plain SQL. Redis: a command;
-     * "EVAL" stands for EVALSHA and FCALL too, and RELAY_SWALLOW_REPLY with it waits for a reply
-     * that is no error.
+     * "EVAL" stands for EVALSHA and FCALL too. RELAY_SWALLOW_REPLY waits for a reply that says that
+     * it was done: it is no error and, but for a script's, not nil or 0.
      *
      * RELAY_SWALLOW_REPLY with "COMMIT", in capitals, matches any reply that says that something
      * was committed: the reply to COMMIT itself, or to rows written outside a transaction.

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct {
     const char *name;
@@ -106,5 +107,7 @@ bool toxics_meet_reply(struct toxics *toxics, const struct wire_seen *seen)
 
     if (toxic && strcmp(toxic->what, "COMMIT") == 0)
         done = seen->committed;
+    else if (toxic && strcasecmp(toxic->what, "EVAL") != 0)
+        done &= !seen->refused;
     return toxic && done && meet(toxics, RELAY_SWALLOW_REPLY);
 }

@@ -43,6 +43,7 @@ struct wire {
     bool wrote;     /* rows */
     bool committed; /* it says COMMIT */
     bool failed;    /* Redis's too: it is an error */
+    bool refused;   /* Redis's: it is nil or 0 */
 };
 
 enum { WIRE_MARKED = 1, WIRE_HELD = 2 };
@@ -52,7 +53,7 @@ struct wire_seen {
     bool message; /* one of a request; of a reply, all of it */
     bool loose;   /* what belongs to none, as all that starts a session */
     bool asks;    /* it will be replied to */
-    bool committed, failed, marked, held;
+    bool committed, failed, refused, marked, held;
 };
 
 void wire_init(struct wire *wire, const struct wire_protocol *protocol); /* NULL: bytes alone */

@@ -80,8 +80,11 @@ static bool end_reply_line(struct wire *wire, struct wire_message *message)
 {
     int64_t number = strtoll(message->line + (message->line_length > 0), NULL, 10);
 
-    if (message->depth == 0)
+    if (message->depth == 0) {
         wire->failed = message->line[0] == '-' || message->line[0] == '!';
+        wire->refused = message->line[0] == '_' || strcmp(message->line, "$-1") == 0 ||
+                        strcmp(message->line, ":0") == 0;
+    }
     switch (message->line[0]) {
     case '+':
     case '-':
@@ -153,6 +156,7 @@ static void end_reply(struct wire *wire, struct wire_seen *seen)
     wire_pop(wire, seen);
     seen->message = true;
     seen->failed = wire->failed;
+    seen->refused = wire->refused;
 }
 
 static size_t feed(struct wire *wire, enum relay_stream stream, const char *bytes, size_t length,

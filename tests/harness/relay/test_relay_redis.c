@@ -91,6 +91,28 @@ TEST(the_reply_of_the_second_script_is_swallowed)
     assert_int_equal(eval(), REDIS_REPLY_INTEGER);
 }
 
+/* A lock that was not free has not been taken, and does not count; what a script's 0 says is its
+ * own. */
+TEST(a_refusal_is_passed_on)
+{
+    static const char *const rows[][3] = {{"SETNX " KEY " 2", "SETNX", "SETNX " KEY " 3"},
+                                          {"SET " KEY " 2 NX", "SET", "SET " KEY " 3 NX"}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ask(here.witness, NULL, "SET " KEY " 1");
+        set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = rows[i][1]});
+        assert_int_not_equal(ask(here.client, NULL, rows[i][0]), 0);
+        assert_int_equal(bitten(RELAY_SWALLOW_REPLY), (int64_t)i);
+        ask(here.witness, NULL, "DEL " KEY);
+        assert_int_equal(ask(here.client, NULL, rows[i][2]), 0);
+        expect_lost();
+        assert_int_equal(counted(), 3);
+    }
+    set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "EVAL"});
+    assert_int_equal(ask(here.client, NULL, "EVAL %s 0", "return 0"), 0);
+    expect_lost();
+}
+
 /* The client hears nothing for a while, and only then that the connection is over. */
 TEST(silence_lasts_as_long_as_it_is_told)
 {
