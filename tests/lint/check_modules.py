@@ -92,12 +92,15 @@ def find_circles(graph):
 
 def read_symbols(build):
     """What the objects of the programs define and need: {source: (target, {symbol: nm's letter})}."""
-    symbols = {}
-    for program in PROGRAMS:
-        for source, target in check_state.read_objects(build, program).items():
-            lines = subprocess.run(["nm", "-gP", target], check=True, capture_output=True, text=True).stdout.splitlines()
-            symbols[source] = target, dict(line.split()[:2] for line in lines)
-    return symbols
+    objects = {source: target for program in PROGRAMS
+               for source, target in check_state.read_objects(build, program).items()}
+    kinds = {f"{target}:": {} for target in objects.values()}
+    # All at once: each nm loads the plugins of the compilers that are installed, which takes longer than to read.
+    if kinds:
+        lines = subprocess.run(["nm", "-gPA", *objects.values()], check=True, capture_output=True, text=True).stdout
+        for target, name, letter in (line.split()[:3] for line in lines.splitlines()):
+            kinds[target][name] = letter
+    return {source: (target, kinds[f"{target}:"]) for source, target in objects.items()}
 
 
 def read_calls(symbols):
