@@ -27,9 +27,9 @@ up_redis() { # SERVER SETTING...
 up_locks() { up_redis locks --appendonly no; }
 up_stock() { up_redis stock --appendonly yes --appendfsync always; }
 
-# Each of the three is alone: no replica, no memory of the others, nothing on disk.
+# Each of the three is alone: no replica, no memory of the others, nothing on disk. Nobody waits in one.
 has_redlock() { :; }
-up_redlock() { local name; for name in $(members redlock); do up_redis "$name" --appendonly no; done; }
+up_redlock() { local name; for name in $(members redlock); do up_redis "$name" --appendonly no --hz 1; done; }
 env_redlock() {
   printf 'export %s=%q\n' SECKILL_REDLOCK \
     "unix://$sockets/redlock1.sock,unix://$sockets/redlock2.sock,unix://$sockets/redlock3.sock"
