@@ -201,6 +201,36 @@ TEST(ends_early_when_asked)
     assert_null(strstr(program->output, "did not come to its end"));
 }
 
+static int let_go(void **state)
+{
+    program_untrigger("withhold");
+    return program_end(state);
+}
+
+/* No order can be written: the one buyer asks again a moment later, not at once. */
+TEST_WITH(after_a_503_a_connection_rests, program_one, let_go)
+{
+    program_trigger("withhold", "BEFORE INSERT ON seckill.orders FOR EACH ROW", "RETURN NULL");
+    record(t_text("--server %s --reset --connections 1 --operations 40 --products 1",
+                  program->servers[0].url));
+    char *ledger = t_read_all(program_path("ledger.jsonl")), *rest = NULL;
+    json_int_t ended_us = 0;
+    int rests = 0;
+    for (char *line = strtok_r(ledger, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        json_t *said = json_loads(line, 0, NULL);
+        json_int_t begun_us = json_integer_value(json_object_get(said, "at_us"));
+        if (json_object_get(said, "do") && ended_us) {
+            assert_true(begun_us >= ended_us + 50000);
+            rests++;
+        }
+        bool refused = json_integer_value(json_object_get(said, "status")) == 503;
+        ended_us = refused ? json_integer_value(json_object_get(said, "end_us")) : 0;
+        json_decref(said);
+    }
+    free(ledger);
+    assert_true(rests > 10);
+}
+
 /* A server is killed, and later the recorder itself: nothing that somebody was told may be lost. */
 TEST_WITH(killed_in_the_middle, program_two, program_end)
 {

@@ -370,7 +370,7 @@ static void answered(void *self, size_t connection, int64_t now_us, const struct
     ledger_write_end(recorder->writer, op);
     learn(recorder->mix, now_us, op);
     recorder->result->answered += op->status != 0;
-    if (op->status == 0)
+    if (op->status == 0 || op->status >= 500)
         slot->rest_until_us = now_us + REST_US;
 }
 

@@ -10,8 +10,9 @@
  *
  * Happy path: operations for the time, or the number, that is asked for; then what is under way is
  * answered, and what was accepted is read until it is decided. Failure modes: a connection that
- * ends, or an answer that does not come, leaves its operation unknown and rests for a moment; the
- * run goes on without it. A ledger that cannot be written ends the run.
+ * ends, or an answer that does not come, leaves its operation unknown and rests for a moment, as
+ * after a 5xx, or a crowd without a database would do nothing but ask; the run goes on without it.
+ * A ledger that cannot be written ends the run.
  */
 #ifndef SECKILL_LOADTEST_LEDGER_RECORD_RECORDER_H
 #define SECKILL_LOADTEST_LEDGER_RECORD_RECORDER_H
