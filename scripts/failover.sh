@@ -19,9 +19,9 @@
 # (soak.d/cell_failover.sh). Neither needs root or namespaces.
 #
 # Without options half, freeze and switchover once, with conditional and batch: five minutes. --untimed: how long anything
-# took is told and not judged, and every order takes 20 ms longer, for a machine that is busy with something else. Exit status: 0 as it should be, 1 not, 2 it
-# cannot be seen here (no root, no namespaces, a cluster that does not come to rest). DIR (.stack/failover/out) keeps the
-# logs, and the ledgers that show something.
+# took is told and not judged, and every order takes 20 ms longer, for a machine that is busy with something else. Exit
+# status: 0 as it should be, 1 not, 2 it cannot be seen here (no root, no namespaces, a cluster that does not come to
+# rest). DIR (.stack/failover/out) keeps the logs, and the ledgers that show something.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/soak.d/crowds.sh"

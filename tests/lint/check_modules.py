@@ -94,13 +94,14 @@ def read_symbols(build):
     """What the objects of the programs define and need: {source: (target, {symbol: nm's letter})}."""
     objects = {source: target for program in PROGRAMS
                for source, target in check_state.read_objects(build, program).items()}
-    kinds = {f"{target}:": {} for target in objects.values()}
+    kinds = {str(target): {} for target in objects.values()}
     # All at once: each nm loads the plugins of the compilers that are installed, which takes longer than to read.
     if kinds:
         lines = subprocess.run(["nm", "-gPA", *objects.values()], check=True, capture_output=True, text=True).stdout
-        for target, name, letter in (line.split()[:3] for line in lines.splitlines()):
+        for target, symbol in (line.split(": ", 1) for line in lines.splitlines()):
+            name, letter = symbol.split()[:2]
             kinds[target][name] = letter
-    return {source: (target, kinds[f"{target}:"]) for source, target in objects.items()}
+    return {source: (target, kinds[str(target)]) for source, target in objects.items()}
 
 
 def read_calls(symbols):

@@ -71,7 +71,7 @@ static struct crowd *burst(struct server *server, const char *strategy, int64_t 
     return crowd;
 }
 
-static void burst_again(struct server *server, int count, bool overflows)
+static void bursts(struct server *server, int count, bool overflows)
 {
     struct witness *witness = witness_open(conninfo);
     int descriptors = 0;
@@ -112,7 +112,7 @@ TEST(ten_times_the_queues_capacity)
     struct server *server =
         server_start("--queue-capacity", capacity, "--work-ms", "20", "--max-batch", "10",
                      "--in-flight-per-product", "1", "--lock-wait-ms", "60000");
-    burst_again(server, BURST, true);
+    bursts(server, BURST, true);
     server_stop(server);
 }
 
@@ -151,7 +151,7 @@ TEST(a_thousand_connections)
 {
     struct server *server = server_start(NULL);
 
-    burst_again(server, CONNECTIONS, false);
+    bursts(server, CONNECTIONS, false);
     server_stop(server);
 }
 
