@@ -2,7 +2,7 @@
 # Every test, in one ctest run over three builds: plain, with AddressSanitizer and UndefinedBehaviorSanitizer (names
 # that begin with asan.), and with ThreadSanitizer (tsan.). Everything is also compiled by clang, and by
 # the newest clang that Debian 12 and 13 both have, which warns of more. Warnings are errors.
-# What another build learns nothing from it is not asked again (the label `again`), unless arguments choose.
+# A test that would tell a build nothing new is left out there (the label `again`), unless arguments choose.
 # Installs what is missing first. Arguments go to ctest: test.sh -L unit, test.sh -R http; test.sh -R . is everything.
 #
 # The last lines are ctest's summary, and the exit status is ctest's.

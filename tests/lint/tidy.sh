@@ -23,13 +23,8 @@ mapfile -t files < <(sed -n 's/^ *"file": "\(.*\.c\)",\{0,1\}$/\1/p' "$build/com
 # it found in system headers and does not show.
 # max-nodes: the analyzer gives a function up at a quarter of its usual budget. `time clang-tidy -p BUILD
 # loadtest/report/document/document.c` takes 5 s in place of 20.
-tidy() { # [OPTION...]: the files that stdin names
-  xargs -r -d '\n' -n 1 -P 2 clang-tidy -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option \
-    --extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=50000 "$@" 2> >(
-      grep -v ' warnings\{0,1\} generated\.$' >&2)
-}
-
-# The analyzer follows the paths of the programs; those of the tests would take it for a fifth of the time again.
-printf '%s\n' "${files[@]}" | sed "\|^$PWD/tests/|d" | tidy
-printf '%s\n' "${files[@]}" | sed -n "\|^$PWD/tests/|p" | tidy '--checks=-clang-analyzer-*'
+printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P 2 \
+  clang-tidy -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option \
+  --extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=50000 2> >(
+    grep -v ' warnings\{0,1\} generated\.$' >&2)
 echo "${#files[@]} files"

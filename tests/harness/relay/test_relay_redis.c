@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define KEY  "seckill-relay-test"
 #define INCR "return redis.call('INCR', KEYS[1])"
@@ -111,6 +112,25 @@ TEST(a_refusal_is_passed_on)
     set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "EVAL"});
     assert_int_equal(ask(here.client, NULL, "EVAL %s 0", "return 0"), 0);
     expect_lost();
+}
+
+/* By hand: this hiredis reads no RESP3. */
+TEST(nor_is_a_refusal_in_resp3)
+{
+    static const char request[] = "HELLO 3\r\nSET " KEY " 2 NX\r\n";
+    char said[4096] = "";
+    size_t length = 0;
+
+    ask(here.witness, NULL, "SET " KEY " 1");
+    set(&(struct relay_toxic){.type = RELAY_SWALLOW_REPLY, .what = "SET"});
+    assert_int_equal(write(here.client->fd, request, strlen(request)), strlen(request));
+    while (!strstr(said, "_\r\n")) {
+        ssize_t got = read(here.client->fd, said + length, sizeof said - 1 - length);
+        if (got <= 0)
+            fail_msg("lost after %s", said);
+        length += (size_t)got;
+    }
+    assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 0);
 }
 
 /* The client hears nothing for a while, and only then that the connection is over. */

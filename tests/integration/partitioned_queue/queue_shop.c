@@ -226,7 +226,6 @@ char *queue_ctl(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    /* It is initialized in the line above. NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
     vsnprintf(words, sizeof words, format, arguments);
     va_end(arguments);
     if (run_ctl(words, &printed) != 0)
