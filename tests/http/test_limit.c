@@ -129,10 +129,8 @@ static void allow_descriptors(rlim_t count)
 static struct http_client *begin_without_descriptors(struct http_client *kept)
 {
     struct http_client *late = raw_send(server, RAW_GET "\r\n");
-    int64_t until_us = raw_patience();
 
-    while (metric_over(kept, "seckill_http_accept_failures_total") == 0)
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(metric_over(kept, "seckill_http_accept_failures_total") != 0);
     return late;
 }
 

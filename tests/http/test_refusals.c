@@ -169,7 +169,6 @@ static int read_status(struct http_client *client)
 TEST(a_full_queue_and_a_long_wait_are_503)
 {
     static const char target[] = "/orders?strategy=local-lock&wait_ms=60000";
-    int64_t until_us = clock_mono_us() + t_patience_us();
     struct http_client *first;
     struct http_reply reply;
 
@@ -179,8 +178,7 @@ TEST(a_full_queue_and_a_long_wait_are_503)
     server_use_failpoints(NULL);
     put_product(slow, 1, "{\"stock\": 9}");
     first = post_without_waiting(slow, target);
-    while (!server_says(slow, "failpoint body.after-read: hold"))
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(server_says(slow, "failpoint body.after-read: hold"));
     reply = server_call(slow, "POST", "/orders?strategy=local-lock&wait_ms=100", NULL, order);
     assert_problem(&reply, 503, "wait_timeout", NULL);
     assert_text(&reply, "phase", "queue");
@@ -222,10 +220,8 @@ TEST(waiting_for_a_lock_too_long_is_503)
                    "/orders?strategy=pessimistic&wait_ms=0", NULL, order);
     witness_release(holder);
     /* The statement that was given up may meet the row once more, and a worker may be slow. */
-    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
-    while (server_status(server, "POST", "/orders?strategy=pessimistic&wait_ms=0", NULL, order) !=
-           201)
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(server_status(server, "POST", "/orders?strategy=pessimistic&wait_ms=0", NULL, order) ==
+            201);
 }
 
 TEST(a_strategy_without_its_backend_is_503)

@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { POLL_US = 1000 };
-
 struct pg_proxy {
     char folder[64];
     struct relay *relay;
@@ -108,12 +106,10 @@ void pg_proxy_release(struct pg_proxy *proxy)
 
 void pg_proxy_wait_answered(struct pg_proxy *proxy)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t since_us = clock_mono_us();
 
-    while (relay_count(proxy->relay).answered == proxy->answered && clock_mono_us() < until_us)
-        clock_sleep_until(clock_mono_us() + POLL_US);
-    if (relay_count(proxy->relay).answered == proxy->answered)
-        fail_msg("the proxy waited in vain: PostgreSQL did not answer what was released");
+    while (relay_count(proxy->relay).answered == proxy->answered)
+        t_wait(since_us, "PostgreSQL did not answer what the proxy released");
 }
 
 void pg_proxy_refuse_after_fault(struct pg_proxy *proxy, bool refuse)

@@ -296,13 +296,10 @@ bool server_has_stopped(struct server *server)
 
 void server_wait_stopped(struct server *server)
 {
-    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
+    int64_t since_us = clock_mono_us();
 
-    while (!server_has_stopped(server)) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("seckill-server %d does not stop", (int)server->pid);
-        clock_sleep_until(clock_mono_us() + POLL_US);
-    }
+    while (!server_has_stopped(server))
+        t_wait(since_us, "seckill-server %d does not stop", (int)server->pid);
 }
 
 void server_resume(struct server *server)

@@ -135,13 +135,10 @@ int64_t server_metric_us(struct server *server, const char *family, const char *
 void server_wait_metric(struct server *server, const char *family, const char *labels,
                         int64_t value)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t since_us = clock_mono_us();
 
-    while (server_metric(server, family, labels) != value) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("%s{%s} never is %lld", family, labels, (long long)value);
-        clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
-    }
+    while (server_metric(server, family, labels) != value)
+        t_wait(since_us, "%s{%s} never is %lld", family, labels, (long long)value);
 }
 
 int64_t server_accepted(struct server *server)

@@ -33,22 +33,31 @@ int64_t t_patience_us(void)
 {
     const char *seconds = getenv("SECKILL_TEST_PATIENCE_S");
 
-    return (seconds ? atoll(seconds) : 60) * INT64_C(1000000);
+    return (seconds ? atoll(seconds) : 120) * INT64_C(1000000);
 }
 
-int64_t t_patience_ends_us(void)
+int64_t t_now_us(void)
 {
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 + t_patience_us();
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-void t_wait(int64_t until_us, const char *what)
+void t_wait(int64_t since_us, const char *format, ...)
 {
-    if (t_patience_ends_us() - t_patience_us() > until_us)
-        fail_msg("still not so: %s", what);
-    poll(NULL, 0, 1);
+    int64_t lasted_ms = (t_now_us() - since_us) / 1000;
+    char text[1024];
+    va_list values;
+
+    if (lasted_ms < t_patience_us() / 1000) {
+        poll(NULL, 0, lasted_ms < 8 ? 1 : lasted_ms > 256 ? 32 : (int)lasted_ms / 8);
+        return;
+    }
+    va_start(values, format);
+    vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    fail_msg("%s", text);
 }
 
 FILE *t_open(const char *path)

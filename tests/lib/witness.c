@@ -136,13 +136,10 @@ int64_t witness_blocked(struct witness *witness)
 
 void witness_wait_blocked(struct witness *witness, int64_t least)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t since_us = clock_mono_us();
 
-    while (witness_blocked(witness) < least) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("%lld sessions never stand before a lock", (long long)least);
-        clock_sleep_until(clock_mono_us() + 5 * CLOCK_US_PER_MS);
-    }
+    while (witness_blocked(witness) < least)
+        t_wait(since_us, "%lld sessions never stand before a lock", (long long)least);
 }
 
 struct sale witness_sale(struct witness *witness, int64_t product)

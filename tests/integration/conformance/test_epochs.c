@@ -74,21 +74,15 @@ static void sales_begin_amid_purchases(struct test_case *the)
 static void an_ended_sale_is_swept_away(struct test_case *the)
 {
     struct buy buy = case_buy(the, 1);
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
-    int64_t old = 1;
 
     shop_put(the->servers[0], the->product, 5, NULL);
     shop_expect_buy(case_server(the, 0), &buy, 201, "", NULL);
     shop_put(the->servers[0], the->product, 5, NULL);
     shop_expect_buy(case_server(the, 1), &buy, 201, "", NULL);
-    while (old > 0 && clock_mono_us() < until_us) {
-        old = witness_number(the->witness,
-                             "SELECT count(*) FROM orders JOIN product ON product.id = product_id"
-                             " WHERE product_id = %lld AND orders.epoch <> product.epoch",
-                             (long long)the->product);
-        clock_sleep_until(clock_mono_us() + 20000);
-    }
-    assert_int_equal(old, 0);
+    T_UNTIL(witness_number(the->witness,
+                           "SELECT count(*) FROM orders JOIN product ON product.id = product_id"
+                           " WHERE product_id = %lld AND orders.epoch <> product.epoch",
+                           (long long)the->product) == 0);
     assert_int_equal(witness_sale(the->witness, the->product).orders, 1);
     case_expect_rows(the, NULL);
 }

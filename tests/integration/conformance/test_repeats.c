@@ -49,14 +49,10 @@ static void hold(const struct test_case *the)
 
 static void wait_until_it_stands(const struct test_case *the)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
 
-    while (witness_number(the->witness, "SELECT count(*) FROM pg_stat_activity WHERE"
-                                        " wait_event = 'advisory'"
-                                        " AND datname = current_database()") == 0) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
-    }
+    T_UNTIL(witness_number(the->witness, "SELECT count(*) FROM pg_stat_activity WHERE"
+                                         " wait_event = 'advisory'"
+                                         " AND datname = current_database()") != 0);
 }
 
 static int64_t accepted(const struct test_case *the)
@@ -71,12 +67,10 @@ static int64_t accepted(const struct test_case *the)
 /* Sends what was added, and waits until it has arrived. */
 static void send_all(const struct test_case *the, struct crowd *crowd, int count)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
     int64_t before = accepted(the);
 
     crowd_send(crowd);
-    while (accepted(the) < before + count)
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(accepted(the) >= before + count);
 }
 
 /* The first order; returns when it is at work. One that is answered before it is written does not

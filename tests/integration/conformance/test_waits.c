@@ -17,7 +17,6 @@ enum { BLOCKERS = 24, PATIENCE_US = 60000000, WAIT_US = 300000, LATE_US = 200000
 static struct crowd *send_blockers(const struct test_case *the)
 {
     struct crowd *crowd = crowd_create();
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
     for (int i = 0; i < BLOCKERS * the->instances; i++) {
         struct buy buy = case_buy(the, 1 + i);
@@ -26,8 +25,7 @@ static struct crowd *send_blockers(const struct test_case *the)
     }
     crowd_send(crowd);
     for (int i = 0; i < the->instances; i++)
-        while (server_metric(the->servers[i], "seckill_orders_in_flight", "") < BLOCKERS)
-            assert_true(clock_mono_us() < until_us);
+        T_UNTIL(server_metric(the->servers[i], "seckill_orders_in_flight", "") >= BLOCKERS);
     witness_wait_blocked(the->witness, 1);
     return crowd;
 }

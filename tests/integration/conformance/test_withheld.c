@@ -293,11 +293,7 @@ static void the_end_of_a_hold_is_withheld(struct test_case *the)
         withhold_what(the, changes[i].what, changes[i].table);
         end_hold(the, id);
         snprintf(of, sizeof of, "order %s", id);
-        int64_t until_us = clock_mono_us() + t_patience_us();
-        while (!is_said(of, changes[i].table)) {
-            assert_true(clock_mono_us() < until_us);
-            clock_sleep_until(clock_mono_us() + 20000);
-        }
+        T_UNTIL(is_said(of, changes[i].table));
         expect_pending(the, id);
         let_go(the);
         end_hold(the, id); /* who had taken it on would come for it again in some seconds */

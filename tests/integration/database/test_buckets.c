@@ -241,17 +241,13 @@ static struct crowd *begin_cancel(struct server *server, const char *id, const c
                                   int64_t blocked)
 {
     struct crowd *crowd = crowd_create();
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
     shop_crowd_cancel(crowd, server, id);
     crowd_send(crowd);
-    while (witness_number(witness,
-                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                          " AND query LIKE '%s%%' AND datname = current_database()",
-                          statement) < blocked) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 2000);
-    }
+    T_UNTIL(witness_number(witness,
+                           "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                           " AND query LIKE '%s%%' AND datname = current_database()",
+                           statement) >= blocked);
     return crowd;
 }
 

@@ -238,10 +238,8 @@ TEST_WITH(a_slow_commit_is_waited_for, start_patient_server, server_teardown)
 
 static void wait_ready(void)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
-    while (server_status(here.server, "GET", "/readyz", NULL, NULL) != 200)
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(server_status(here.server, "GET", "/readyz", NULL, NULL) == 200);
 }
 
 /* PostgreSQL stays away for longer than settling may take: the answer says that nobody knows. */

@@ -99,12 +99,10 @@ static int times_seen(const char *id, const char *status)
 
 static void wait_seen(struct server *server, const char *id, const char *status)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    int64_t since_us = clock_mono_us();
 
     for (follow_to_the_end(server); times_seen(id, status) == 0; follow_to_the_end(server)) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("%s never came: %s", status, id);
-        clock_sleep_until(clock_mono_us() + 5000);
+        t_wait(since_us, "%s never came: %s", status, id);
     }
 }
 
@@ -335,12 +333,8 @@ static void expect_the_table(void)
 
 static void wait_decided(void)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
-    while (witness_number(witness, "SELECT count(*) FROM orders WHERE status = 0") > 0) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 5000);
-    }
+    T_UNTIL(witness_number(witness, "SELECT count(*) FROM orders WHERE status = 0") == 0);
 }
 
 TEST(each_change_comes_once)
@@ -411,11 +405,7 @@ TEST(the_feed_goes_on_over_a_put)
     shop_expect(server, "POST", target, NULL, NULL, 200, "");
     assert_int_equal(witness_number(witness, "SELECT count(*) FROM order_change"), 1);
     shop_put(server, 1, 10, NULL);
-    for (int64_t until_us = clock_mono_us() + PATIENCE_US;
-         witness_number(witness, "SELECT count(*) FROM order_change") > 0;) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 5000);
-    }
+    T_UNTIL(witness_number(witness, "SELECT count(*) FROM order_change") == 0);
     server_stop(server);
 }
 

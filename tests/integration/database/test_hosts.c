@@ -144,7 +144,6 @@ static int64_t buy_anew_us(struct server *server, struct witness *witness, int64
  * and a half, each time. */
 TEST_WITH(name_server_is_silent, silence_names, let_names_be)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
     int64_t user = 2;
     char *folder = stack_socket_folder();
     char conninfo[512];
@@ -157,8 +156,7 @@ TEST_WITH(name_server_is_silent, silence_names, let_names_be)
     shop_put(server, 1, 1000, NULL);
     expect_order(server, 1, 1);
     struct witness *witness = witness_open(stack_database());
-    while (buy_anew_us(server, witness, user++) >= 1500000)
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(buy_anew_us(server, witness, user++) < 1500000);
     witness_close(witness);
     server_stop(server);
     free(folder);
@@ -186,13 +184,9 @@ static void pair_conninfo(char *out, size_t size, struct postgres *first, struct
 static void wait_replayed(void)
 {
     struct witness *primary = witness_open(postgres_conninfo(pair.primary, "postgres", NULL));
-    int64_t until_us = clock_mono_us() + t_patience_us();
 
-    while (witness_number(primary, "SELECT count(*) FROM pg_stat_replication"
-                                   " WHERE replay_lsn >= pg_current_wal_lsn()") == 0) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 10000);
-    }
+    T_UNTIL(witness_number(primary, "SELECT count(*) FROM pg_stat_replication"
+                                    " WHERE replay_lsn >= pg_current_wal_lsn()") != 0);
     witness_close(primary);
 }
 
@@ -298,10 +292,7 @@ TEST_WITH(a_password_changes, NULL, NULL)
         pg_close(pg);
     assert_true(atomic_load(&store->login_refused));
     write_line(path, conninfo, "two");
-    while (!pg_open(pg, until_us)) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 10000);
-    }
+    T_UNTIL(pg_open(pg, until_us));
     assert_false(atomic_load(&store->login_refused));
     unsetenv("SECKILL_DATABASE_FILE");
     unlink(path);

@@ -162,15 +162,13 @@ TEST(a_stopped_client_loses_its_row)
     struct server *late = server_start("--work-ms", "4000", "--work-timeout-ms", "5000");
     struct server *other = server_start(NULL);
     struct buy buy = {.strategy = "pessimistic", .product = ++here.product, .user = 1};
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
     shop_put(other, here.product, 1, NULL);
     struct crowd *first = begin_buy(late, &buy);
-    while (
+    T_UNTIL(
         witness_number(here.db.witness,
                        "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'"
-                       " AND query LIKE '%%FOR UPDATE%%' AND datname = current_database()") == 0)
-        assert_true(clock_mono_us() < until_us);
+                       " AND query LIKE '%%FOR UPDATE%%' AND datname = current_database()") != 0);
     server_pause(late);
     buy.user = 2;
     buy.more = "&wait_ms=20000";
@@ -330,7 +328,6 @@ static void come_after_the_purge(const struct lone *lone)
                       .user = 1,
                       .more = "&wait_ms=30000"};
     struct crowd *crowd = crowd_create();
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
     shop_put(other, here.product, OLD_STOCK, NULL);
     for (int i = 0; i < 2; i++) /* the second time as the statement prepares it */
@@ -349,13 +346,10 @@ static void come_after_the_purge(const struct lone *lone)
                                     (long long)here.product),
                      1);
     shop_put(other, here.product, NEW_STOCK, NULL);
-    while (witness_number(here.db.witness,
-                          "SELECT (SELECT count(*) FROM retired)"
-                          " + (SELECT count(*) FROM orders WHERE product_id = %lld)",
-                          (long long)here.product) > 0) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 5000);
-    }
+    T_UNTIL(witness_number(here.db.witness,
+                           "SELECT (SELECT count(*) FROM retired)"
+                           " + (SELECT count(*) FROM orders WHERE product_id = %lld)",
+                           (long long)here.product) == 0);
     struct buy beside = {.strategy = lone->beside ? lone->beside : "pessimistic",
                          .product = here.product,
                          .user = 3};

@@ -75,7 +75,6 @@ static void let_lease_end_in(int seconds)
 TEST(a_dead_holders_lease_ends)
 {
     struct server *server = start_patient();
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
     die_holding("lock-row", "6000", "5900");
     assert_int_equal(
         witness_number(witness,
@@ -91,8 +90,7 @@ TEST(a_dead_holders_lease_ends)
     let_lease_end_in(1);
     buy.more = "&wait_ms=30000";
     shop_expect_buy(server, &buy, 201, "", NULL);
-    while (is_locked()) /* the answer comes before the release */
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(!is_locked());           /* the answer comes before the release */
     at_once.more = "&wait_ms=30000"; /* it is free */
     shop_expect_buy(server, &at_once, 201, "", NULL);
     witness_expect_exact(witness, product);
@@ -162,13 +160,11 @@ TEST(only_the_owner_deletes_it)
     struct server *server = start("lock.acquired=hold", "60000", "50000");
     struct crowd *crowd = crowd_create();
     struct buy buy = buy_by("lock-row", 1);
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
     shop_put(server, product, 5, NULL);
     shop_crowd_buy(crowd, server, &buy);
     crowd_send(crowd);
-    while (!is_locked())
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(is_locked());
     witness_run(witness, "UPDATE product_lock SET owner = 'another' WHERE product_id = %lld",
                 (long long)product);
     server_let_go(server);

@@ -79,12 +79,9 @@ static void expect_few_read(int64_t before, int64_t most)
 {
     pg_close(here.pg);
     pg_close(here.prober);
-    for (int64_t until_us = soon();
-         witness_number(here.witness,
-                        "SELECT count(*) FROM pg_stat_activity WHERE"
-                        " application_name = 'seckill' AND datname = '" DATABASE "'") > 0;
-         clock_sleep_until(clock_mono_us() + 5000))
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(witness_number(here.witness,
+                           "SELECT count(*) FROM pg_stat_activity WHERE"
+                           " application_name = 'seckill' AND datname = '" DATABASE "'") == 0);
     assert_in_range(witness_number(here.witness, READ) - before, 1, most);
 }
 
@@ -165,10 +162,7 @@ TEST_WITH(what_is_locked_is_chosen_once, NULL, NULL)
 
 static void wait_cleared(void)
 {
-    for (int64_t until_us = clock_mono_us() + 2 * t_patience_us();
-         witness_number(here.witness, "SELECT count(*) FROM retired") > 0;
-         clock_sleep_until(clock_mono_us() + 20000))
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(witness_number(here.witness, "SELECT count(*) FROM retired") == 0);
 }
 
 /* Nobody else is to make the plans anew. Known to be empty, as after a sale that was cleared away;

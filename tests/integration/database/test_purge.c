@@ -21,13 +21,10 @@ static struct witness *witness;
 
 static void wait_number(int64_t number, const char *sql)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    int64_t since_us = clock_mono_us();
 
-    while (witness_number(witness, "%s", sql) != number) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("not %lld: %s", (long long)number, sql);
-        clock_sleep_until(clock_mono_us() + 5000);
-    }
+    while (witness_number(witness, "%s", sql) != number)
+        t_wait(since_us, "not %lld: %s", (long long)number, sql);
 }
 
 /* Thousands of products may end their sales with one PUT: not a transaction and a pause for each.
@@ -194,9 +191,7 @@ TEST(a_purge_that_waits_gives_up)
     witness_run(holder, "BEGIN");
     witness_run(holder, "LOCK TABLE purchase IN ACCESS EXCLUSIVE MODE");
     shop_put(server, 2, 1, NULL);
-    for (int64_t until_us = clock_mono_us() + PATIENCE_US; !server_says(server, not_deleted);
-         clock_sleep_until(clock_mono_us() + 20000))
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(server_says(server, not_deleted));
     witness_run(holder, "ROLLBACK");
     wait_number(0, "SELECT count(*) FROM retired");
     witness_close(holder);

@@ -65,21 +65,17 @@ static void let_go(int64_t stock)
 /* Until so many stand still on a lock of this kind. */
 static void wait_for_waiters(const char *kind, int64_t count)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
-    while (witness_number(here.witness,
-                          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                          " AND datname = current_database() AND wait_event = '%s'",
-                          kind) < count)
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(witness_number(here.witness,
+                           "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                           " AND datname = current_database() AND wait_event = '%s'",
+                           kind) >= count);
 }
 
 static void wait_for_orders(int64_t count)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
-    while (server_metric(here.server, "seckill_orders_in_flight", "") < count)
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(server_metric(here.server, "seckill_orders_in_flight", "") >= count);
 }
 
 /* Orders of users from `user` on. */
@@ -109,10 +105,8 @@ static void expect_confirmed(struct crowd *crowd, const char *strategy)
 /* Whichever order that is: the one that stood on the lock may have given that wait up. */
 static void wait_for_a_sale(void)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
-    while (witness_sale(here.witness, here.product).orders == 0)
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(witness_sale(here.witness, here.product).orders != 0);
 }
 
 /* False when the order that stood on the lock has given that wait up, as it does after a while,
@@ -151,9 +145,7 @@ static bool sell_beside_a_stranger(const char *strategy)
 TEST(who_was_sold_something_is_told)
 {
     for (int round = 0; round < ROUNDS; round++) {
-        int64_t until_us = clock_mono_us() + PATIENCE_US;
-        while (!sell_beside_a_stranger("pipelined"))
-            assert_true(clock_mono_us() < until_us);
+        T_UNTIL(sell_beside_a_stranger("pipelined"));
     }
 }
 

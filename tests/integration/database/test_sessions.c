@@ -42,13 +42,10 @@ static void set_for_role(const char *name, const char *value)
 
 static void wait_some(const char *sql)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t since_us = clock_mono_us();
 
-    while (witness_number(here.witness, "%s", sql) == 0) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("none: %s", sql);
-        clock_sleep_until(clock_mono_us() + 5000);
-    }
+    while (witness_number(here.witness, "%s", sql) == 0)
+        t_wait(since_us, "none: %s", sql);
 }
 
 /* An order waits for its row as long as its own time says, and sessions stay. */
@@ -204,14 +201,10 @@ TEST(role_has_few_sessions)
 
 static void expect_age(struct server *server, int64_t least_us)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t since_us = clock_mono_us();
 
-    for (int64_t age_us = 0; age_us < least_us;) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("a snapshot is kept, and said to be %lld us old", (long long)age_us);
-        clock_sleep_until(clock_mono_us() + 20 * CLOCK_US_PER_MS);
-        age_us = server_metric_us(server, SNAPSHOT_AGE, "");
-    }
+    for (int64_t age_us; (age_us = server_metric_us(server, SNAPSHOT_AGE, "")) < least_us;)
+        t_wait(since_us, "a snapshot is kept, and said to be %lld us old", (long long)age_us);
 }
 
 /* By the same number, seen again and again: when it was taken is hidden from the server's role. */

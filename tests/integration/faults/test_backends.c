@@ -93,13 +93,10 @@ static void expect_every_201_has_its_row(struct witness *witness, struct crowd *
 
 static void wait_status(struct server *server, const char *target, int status)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    int64_t since_us = clock_mono_us();
 
-    while (server_status(server, "GET", target, NULL, NULL) != status) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("%s is not %d", target, status);
-        clock_sleep_until(clock_mono_us() + 10000);
-    }
+    while (server_status(server, "GET", target, NULL, NULL) != status)
+        t_wait(since_us, "%s is not %d", target, status);
 }
 
 /* A folder in which a backend's socket appears once `link` is made. */

@@ -42,13 +42,11 @@ static void expect_all_answered(struct crowd *crowd, const char *strategy)
 /* The descriptors of the burst are closed; sessions of idle workers may stay for a while. */
 static void expect_settled(struct server *server, int descriptors, int64_t kib)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
+    int64_t since_us = clock_mono_us();
 
-    while (server_descriptors(server) > descriptors + SLACK_FDS) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("%d descriptors are open, %d before", server_descriptors(server), descriptors);
-        clock_sleep_until(clock_mono_us() + 50000);
-    }
+    while (server_descriptors(server) > descriptors + SLACK_FDS)
+        t_wait(since_us, "%d descriptors are open, %d before", server_descriptors(server),
+               descriptors);
     if (server_resident_kib(server) > kib + SLACK_KIB)
         fail_msg("%lld KiB resident, %lld before", (long long)server_resident_kib(server),
                  (long long)kib);

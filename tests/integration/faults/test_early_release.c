@@ -199,13 +199,10 @@ static void await_buyers(void)
 
 static void wait_for(atomic_int *count, int64_t least, const char *what)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t since_us = clock_mono_us();
 
-    while (atomic_load(count) < least) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("%s: %d and not %lld", what, atomic_load(count), (long long)least);
-        clock_sleep_until(clock_mono_us() + LOOK_US);
-    }
+    while (atomic_load(count) < least)
+        t_wait(since_us, "%s: %d and not %lld", what, atomic_load(count), (long long)least);
 }
 
 /* The control has sold, too: its sale has begun with a flush of its own. Answers come right after a
@@ -291,16 +288,13 @@ static void judge(int64_t seed, int sale)
  * it tells of now is lost. */
 static void stand_still(void)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
     struct witness *witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
 
     server_pause(here.servers[0]);
     server_pause(here.servers[1]);
-    while (witness_number(witness, "SELECT count(*) FROM pg_stat_activity WHERE state = 'active'"
-                                   " AND application_name = 'seckill'"
-                                   " AND query LIKE '%%pg_logical_emit_message%%'") > 0)
-        if (clock_mono_us() >= until_us)
-            fail_msg("a flush does not end");
+    T_UNTIL(witness_number(witness, "SELECT count(*) FROM pg_stat_activity WHERE state = 'active'"
+                                    " AND application_name = 'seckill'"
+                                    " AND query LIKE '%%pg_logical_emit_message%%'") == 0);
     witness_close(witness);
     wait_for(&here.told[CONTROL], atomic_load(&here.told[CONTROL]) + 2, "the control");
 }

@@ -160,18 +160,15 @@ TEST(a_table_is_changed)
 /* Waits until a statement that begins after this call stands before a lock. */
 static void wait_blocked_from_now(struct witness *witness)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t since_us = clock_mono_us();
     int64_t now_us =
         witness_number(witness, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
 
     while (witness_number(witness,
                           "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
                           " AND extract(epoch FROM query_start) * 1000000 > %lld",
-                          (long long)now_us) == 0) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("nobody stands before a lock");
-        clock_sleep_until(clock_mono_us() + CLOCK_US_PER_MS);
-    }
+                          (long long)now_us) == 0)
+        t_wait(since_us, "nobody stands before a lock");
 }
 
 /* PostgreSQL ends under the first of several orders that one worker has taken together. Those

@@ -96,14 +96,11 @@ static int64_t confirmed(int64_t product)
 
 static void wait_committed(int64_t product, int64_t least)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t since_us = clock_mono_us();
 
     here.witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
-    while (confirmed(product) < least) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("only %lld orders are committed", (long long)confirmed(product));
-        clock_sleep_until(clock_mono_us() + BREATH_US);
-    }
+    while (confirmed(product) < least)
+        t_wait(since_us, "only %lld orders are committed", (long long)confirmed(product));
     witness_close(here.witness);
     here.witness = NULL;
 }

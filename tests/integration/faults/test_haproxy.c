@@ -31,7 +31,6 @@ enum {
     ORDERS = 400,
     STOCK = 250,
     PRODUCT = 1,
-    PAUSE_US = 10000,
     CHECK_S = 60,
     CONFIGURED = 3 + SERVERS, /* lines of the file that are changed */
     LOST_MAX = 2 * BUYERS
@@ -190,7 +189,6 @@ static void *buyer_main(void *argument)
 static void sell(void (*leave)(struct server *))
 {
     struct buyer buyers[BUYERS] = {{.number = 0}};
-    int64_t until_us = clock_mono_us() + SERVER_PATIENCE_US;
     int sold = 0, refused = 0, failed = 0;
 
     shop_put(servers[1], PRODUCT, STOCK, NULL);
@@ -199,8 +197,7 @@ static void sell(void (*leave)(struct server *))
         buyers[i].number = i + 1;
         assert_int_equal(pthread_create(&buyers[i].thread, NULL, buyer_main, &buyers[i]), 0);
     }
-    while (atomic_load(&answered) < ORDERS / 5 && clock_mono_us() < until_us)
-        clock_sleep_until(clock_mono_us() + 1000);
+    T_UNTIL(atomic_load(&answered) >= ORDERS / 5);
     leave(servers[0]);
     servers[0] = NULL;
     for (int i = 0; i < BUYERS; i++) {
@@ -271,12 +268,8 @@ static void *loyal_buyer_main(void *argument)
 static void wait_answered(int more)
 {
     int until = atomic_load(&answered) + more;
-    int64_t until_us = clock_mono_us() + t_patience_us();
 
-    while (atomic_load(&answered) < until) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 1000);
-    }
+    T_UNTIL(atomic_load(&answered) >= until);
 }
 
 /* Orders that take so long that a server which is told to stop has some to finish, and that may
@@ -294,17 +287,13 @@ static void start_slow(int i)
  * orders again before the next one goes. */
 static void restart(int i)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
 
     server_signal(servers[i], SIGTERM);
     assert_int_equal(server_wait(servers[i], NULL, 0), 0);
     servers[i] = NULL;
     wait_answered(2 * BUYERS);
     start_slow(i);
-    while (server_accepted(servers[i]) == 0) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + PAUSE_US);
-    }
+    T_UNTIL(server_accepted(servers[i]) != 0);
 }
 
 static int start_where_they_can_come_back(void **state)

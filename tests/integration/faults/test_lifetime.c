@@ -127,9 +127,7 @@ TEST(sigterm_under_load)
     }
     crowd_send(crowd);
     /* A connection still in the listening socket's backlog has not been accepted, and is lost. */
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
-    while (server_metric(server, "seckill_http_connections", "") < crowd_size(crowd))
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(server_metric(server, "seckill_http_connections", "") >= crowd_size(crowd));
     assert_true(crowd_wait(crowd, EACH, clock_mono_us() + PATIENCE_US));
     server_signal(server, SIGTERM);
     assert_true(crowd_wait(crowd, EACH * count, clock_mono_us() + PATIENCE_US));

@@ -47,15 +47,14 @@ static void expect_sale(struct server *server, const char *strategy)
 /* `words` "": none. */
 static void wait_detail(struct server *server, const char *backend, const char *words)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t since_us = clock_mono_us();
 
     for (;;) {
         struct server_backend is = server_backend(server, backend);
         if (*words ? strstr(is.detail, words) != NULL : !*is.detail)
             return;
-        if (clock_mono_us() >= until_us)
-            fail_msg("/readyz says \"%s\" of %s, and nothing of \"%s\"", is.detail, backend, words);
-        clock_sleep_until(clock_mono_us() + 20000);
+        t_wait(since_us, "/readyz says \"%s\" of %s, and nothing of \"%s\"", is.detail, backend,
+               words);
     }
 }
 
@@ -215,13 +214,9 @@ TEST(sentinels_lead_to_the_new_primary)
         sentinels[i] = redis_own_sentinel(primary, "shop", 2);
         redis_own_tell(sentinels[i], NULL, "SENTINEL SET shop auth-pass word");
     }
-    int64_t until_us = clock_mono_us() + t_patience_us();
     for (int i = 0; i < 3; i++)
-        while (
-            !strstr(redis_own_tell(sentinels[i], NULL, "INFO sentinel"), "slaves=1,sentinels=3")) {
-            assert_true(clock_mono_us() < until_us);
-            clock_sleep_until(clock_mono_us() + 50000);
-        }
+        T_UNTIL(
+            strstr(redis_own_tell(sentinels[i], NULL, "INFO sentinel"), "slaves=1,sentinels=3"));
     /* The first one is nobody. */
     snprintf(url, sizeof url, "redis-sentinel://:word@127.0.0.1:1,127.0.0.1:%d,127.0.0.1:%d/shop",
              redis_own_port(sentinels[0]), redis_own_port(sentinels[1]));
@@ -336,7 +331,7 @@ TEST(slots_that_nobody_has_are_told)
 /* "": a sale. */
 static void wait_code(struct server *server, const struct buy *buy, const char *wanted)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t since_us = clock_mono_us();
     char code[64];
 
     for (;;) {
@@ -345,9 +340,7 @@ static void wait_code(struct server *server, const struct buy *buy, const char *
         http_reply_fini(&reply);
         if (strcmp(code, wanted) == 0)
             return;
-        if (clock_mono_us() >= until_us)
-            fail_msg("%s: still \"%s\", not \"%s\"", buy->strategy, code, wanted);
-        clock_sleep_until(clock_mono_us() + 20000);
+        t_wait(since_us, "%s: still \"%s\", not \"%s\"", buy->strategy, code, wanted);
     }
 }
 

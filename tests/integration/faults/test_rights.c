@@ -98,15 +98,13 @@ static void apply_printed(const char *name)
 /* Until it is ready, with `text` NULL, or is not and says so. */
 static void wait_look(struct server *server, const char *text)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t since_us = clock_mono_us();
 
     for (;;) {
         struct server_backend is = server_backend(server, "postgresql");
         if (text ? is.status == 503 && strstr(is.detail, text) : is.status == 200)
             return;
-        if (clock_mono_us() >= until_us)
-            fail_msg("%d \"%s\", not \"%s\"", is.status, is.detail, text ? text : "");
-        clock_sleep_until(clock_mono_us() + 10 * CLOCK_US_PER_MS);
+        t_wait(since_us, "%d \"%s\", not \"%s\"", is.status, is.detail, text ? text : "");
     }
 }
 

@@ -126,9 +126,7 @@ TEST(busy_workers_make_room_for_who_has_nobody)
         shop_crowd_buy(busy, server, &buy);
     }
     crowd_send(busy);
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
-    while (workers_of("conditional") < 2)
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(workers_of("conditional") >= 2);
     shop_expect_buy(server, &late, 201, "", NULL);
     crowd_finish(busy, PATIENCE_US);
     crowd_destroy(busy);
@@ -217,15 +215,12 @@ TEST(workers_go_round_where_strategies_are_more)
         shop_crowd_buy(crowd, server, &buy);
     }
     crowd_send(crowd);
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
-    while (server_accepted(server) < HELD_ORDERS)
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(server_accepted(server) >= HELD_ORDERS);
     witness_wait_blocked(witness, 2);
     struct crowd *alone = crowd_create();
     shop_crowd_buy(alone, server, &late);
     crowd_send(alone);
-    while (server_accepted(server) < HELD_ORDERS + 1)
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(server_accepted(server) >= HELD_ORDERS + 1);
     witness_release(holders[0]);
     witness_release(holders[1]);
 

@@ -194,10 +194,8 @@ TEST(of_two_that_take_over_one_wins)
     struct crowd *second = contender_begin(b, "redis-getset", 2);
     server_wait_stopped(b);
     int64_t asked = redis_probe_calls("setnx");
-    int64_t begun_us = clock_mono_us();
     server_resume(a);
-    while (redis_probe_calls("setnx") == asked && !crowd_wait(first, 1, clock_mono_us()))
-        look_again(begun_us);
+    T_UNTIL(redis_probe_calls("setnx") != asked || crowd_wait(first, 1, clock_mono_us()));
     server_resume(b);
     contender_finish(second, 201, "");
     contender_finish(first, 409, "sold_out");
@@ -218,10 +216,8 @@ TEST(a_late_take_over_locks_for_nobody)
     struct crowd *first = contender_begin(a, "redis-getset", 1);
     server_wait_stopped(a);
     contenders_lock("DEL", "redis-getset");
-    int64_t begun_us = clock_mono_us();
     server_resume(a);
-    while (!contenders_lock("EXISTS", "redis-getset"))
-        look_again(begun_us);
+    T_UNTIL(contenders_lock("EXISTS", "redis-getset"));
     contender_waits_in_vain(b, "redis-getset", 2);
     assert_false(crowd_wait(first, 1, clock_mono_us()));
     end_stamp();

@@ -229,8 +229,7 @@ static void outlast(const char *strategy, const char *lock, bool oversells)
     contenders_put(a, 1);
     struct crowd *first = contender_begin(a, strategy, 1);
     int64_t begun_us = clock_mono_us();
-    while (!contenders_lock("EXISTS", lock))
-        look_again(begun_us);
+    T_UNTIL(contenders_lock("EXISTS", lock));
     struct crowd *second = contender_begin(b, strategy, 2);
     if (oversells)
         contender_finish(second, 201, "");
@@ -262,12 +261,9 @@ TEST(a_lost_lease_ends_the_work)
     /* Every other write of the row now waits inside PostgreSQL. */
     witness_run(contenders.witness, "BEGIN; UPDATE product SET name = name WHERE id = %lld",
                 (long long)contenders.product);
-    int64_t begun_us = clock_mono_us();
     struct crowd *first = contender_begin(a, "redis-watchdog", 1);
-    while (!contenders_lock("DEL", "redis-watchdog"))
-        look_again(begun_us);
-    while (!contenders_lock("EXISTS", "redis-watchdog"))
-        look_again(begun_us);
+    T_UNTIL(contenders_lock("DEL", "redis-watchdog"));
+    T_UNTIL(contenders_lock("EXISTS", "redis-watchdog"));
     witness_run(contenders.witness, "ROLLBACK");
     contender_finish(first, 201, "");
     witness_expect_exact(contenders.witness, contenders.product);

@@ -53,12 +53,7 @@ static int line_length(void)
 
 static void wait_line(int length)
 {
-    int64_t until_us = clock_mono_us() + LOCK_PATIENCE_US;
-
-    while (line_length() != length) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(in_ms(5));
-    }
+    T_UNTIL(line_length() == length);
 }
 
 /* Returns when it stands in line as number `place`. */
@@ -177,17 +172,13 @@ TEST(servers_that_are_found_later_are_used)
     struct error error = {ERROR_NONE, ""};
     char hosts[128];
     unsigned loss;
-    int64_t until_us = clock_mono_us() + LOCK_PATIENCE_US;
 
     snprintf(hosts, sizeof hosts, "127.0.0.1:1,localhost%s", strchr(settings.zookeeper, ':'));
     settings.zookeeper = hosts;
     struct zookeeper *zookeeper = backend_zookeeper.open(&settings, &error);
     assert_non_null(zookeeper);
     assert_false(zookeeper_ready(zookeeper, &loss));
-    while (!zookeeper_ready(zookeeper, &loss)) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(in_ms(20));
-    }
+    T_UNTIL(zookeeper_ready(zookeeper, &loss));
     backend_zookeeper.close(zookeeper);
 }
 

@@ -142,15 +142,12 @@ void queue_wait_accepted(struct crowd *crowd)
 
 void queue_wait_decided(struct queue_shop *shop, int64_t product)
 {
-    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+    int64_t since_us = clock_mono_us();
 
     while (witness_number(shop->witness,
                           "SELECT count(*) FROM orders WHERE product_id = %lld AND status = 0",
-                          (long long)product) > 0) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("orders are still queued");
-        clock_sleep_until(clock_mono_us() + POLL_US);
-    }
+                          (long long)product) > 0)
+        t_wait(since_us, "orders are still queued");
 }
 
 void queue_expect_status(struct server *server, const char *id, const char *status,
@@ -181,17 +178,15 @@ void queue_expect_cancel(struct server *server, const char *id, int status, cons
 
 void queue_wait_shown(struct server *server, bool up, const char *detail)
 {
-    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+    int64_t since_us = clock_mono_us();
 
     for (;;) {
         struct server_backend is = server_backend(server, "rabbitmq");
         assert_int_equal(is.status, 200);
         if (is.up == up && strstr(is.detail, detail))
             return;
-        if (clock_mono_us() >= until_us)
-            fail_msg("/readyz says %s of the broker, and not \"%s\": %s", is.up ? "up" : "down",
-                     detail, is.detail);
-        clock_sleep_until(clock_mono_us() + POLL_US);
+        t_wait(since_us, "/readyz says %s of the broker, and not \"%s\": %s", is.up ? "up" : "down",
+               detail, is.detail);
     }
 }
 

@@ -294,12 +294,10 @@ static bool put_comes_first(struct queue_shop *shop)
  * until first the PUT and then the consumer wait for it. */
 TEST(a_put_ends_what_waits)
 {
-    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
     struct queue_shop shop;
 
     queue_shop_open(&shop, NULL, -1, NULL);
-    while (!put_comes_first(&shop))
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(put_comes_first(&shop));
     queue_shop_close(&shop);
 }
 

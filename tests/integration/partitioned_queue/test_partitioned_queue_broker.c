@@ -155,11 +155,7 @@ TEST(replies_that_nobody_takes_are_told)
     queue_delete(&shop, "replies");
     witness_release(holder);
     queue_wait_decided(&shop, PRODUCT);
-    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
-    while (!server_says(shop.servers[0], "replies are lost")) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 20000);
-    }
+    T_UNTIL(server_says(shop.servers[0], "replies are lost"));
     buy.user = 2;
     shop_expect_buy(shop.servers[0], &buy, 201, "", NULL);
     queue_shop_close(&shop);
@@ -187,10 +183,8 @@ TEST(what_was_lost_is_sent_again_by_one_clock)
     witness_release(holder);
     shop.servers[0] = server_start("--system-name", shop.system);
     int64_t until_us = clock_mono_us() + WITHIN_US;
-    while (witness_sale(shop.witness, PRODUCT).orders == 0) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 20000);
-    }
+    T_UNTIL(witness_sale(shop.witness, PRODUCT).orders != 0);
+    assert_true(clock_mono_us() < until_us);
     queue_shop_close(&shop);
 }
 

@@ -29,13 +29,10 @@ static int64_t republished(const struct queue_shop *shop)
 /* Counted once the broker has confirmed it, and so perhaps after the decision. */
 static void wait_republished(const struct queue_shop *shop, int64_t orders)
 {
-    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+    int64_t since_us = clock_mono_us();
 
-    while (republished(shop) < orders) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("not published again");
-        clock_sleep_until(clock_mono_us() + 50000);
-    }
+    while (republished(shop) < orders)
+        t_wait(since_us, "not published again");
 }
 
 /* The server has ended by itself. */
@@ -262,7 +259,7 @@ static void wait_for_sync(void)
 /* Buys until one is answered 201; the servers are not restarted. */
 static void wait_serving(struct server *server, int64_t product)
 {
-    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
+    int64_t since_us = clock_mono_us();
     int status = 0;
 
     for (int64_t user = 1000; status != 201; user++) {
@@ -270,9 +267,7 @@ static void wait_serving(struct server *server, int64_t product)
         struct http_reply reply = shop_buy(server, &buy);
         status = reply.status;
         http_reply_fini(&reply);
-        if (clock_mono_us() >= until_us)
-            fail_msg("%d after the broker's return", status);
-        clock_sleep_until(clock_mono_us() + 20000);
+        t_wait(since_us, "%d after the broker's return", status);
     }
 }
 
@@ -457,11 +452,7 @@ TEST(a_held_row_stops_no_other_product)
     crowd_finish(crowd, QUEUE_PATIENCE_US);
     crowd_destroy(crowd);
     queue_wait_decided(&shop, PRODUCT);
-    int64_t until_us = clock_mono_us() + QUEUE_PATIENCE_US;
-    while (!is_decided(&shop, BUYERS + 1, STOCK + MORE - BUYERS - 1)) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 20000);
-    }
+    T_UNTIL(is_decided(&shop, BUYERS + 1, STOCK + MORE - BUYERS - 1));
     witness_expect_exact(shop.witness, PRODUCT);
     witness_expect_exact(shop.witness, OTHER);
     queue_shop_close(&shop);
@@ -525,10 +516,8 @@ TEST(what_one_order_needs_stops_no_other)
     for (int i = 0; i < 2; i++)
         witness_release(rows[i]); /* so that they come to be decided together */
     int64_t until_us = clock_mono_us() + WITHIN_US;
-    while (confirmed(&shop, PRODUCT) < 2 + BUYERS / 2 || confirmed(&shop, OTHER) < BUYERS / 2) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 20000);
-    }
+    T_UNTIL(confirmed(&shop, PRODUCT) >= 2 + BUYERS / 2 && confirmed(&shop, OTHER) >= BUYERS / 2);
+    assert_true(clock_mono_us() < until_us);
     for (int i = 0; i < 2; i++)
         queue_expect_status(shop.servers[0], held[i], "queued", NULL);
     witness_release(holder);
@@ -536,10 +525,7 @@ TEST(what_one_order_needs_stops_no_other)
     crowd_destroy(crowd);
     queue_wait_decided(&shop, PRODUCT);
     until_us = clock_mono_us() + QUEUE_PATIENCE_US;
-    while (!is_decided(&shop, BUYERS / 2 + 3, STOCK + MORE - BUYERS / 2 - 3)) {
-        assert_true(clock_mono_us() < until_us);
-        clock_sleep_until(clock_mono_us() + 20000);
-    }
+    T_UNTIL(is_decided(&shop, BUYERS / 2 + 3, STOCK + MORE - BUYERS / 2 - 3));
     witness_expect_exact(shop.witness, PRODUCT);
     witness_expect_exact(shop.witness, OTHER);
     queue_shop_close(&shop);

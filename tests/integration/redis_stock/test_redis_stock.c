@@ -54,7 +54,7 @@ TEST(what_waits_is_one_call)
     struct witness *holder = cluster_hold();
     struct crowd *crowd = crowd_create();
     send_buyers(crowd, server, 1, 1);
-    CLUSTER_WAIT(cluster_redis("XLEN @orders") == 1);
+    T_UNTIL(cluster_redis("XLEN @orders") == 1);
     send_buyers(crowd, server, 2, BUYERS - 1);
     server_wait_metric(server, "seckill_lane_waiting", "redis-stock", BUYERS - 1);
     server_let_go(server);
@@ -276,7 +276,7 @@ TEST(a_202_that_loses_its_key)
     snprintf(target, sizeof target, "/orders/%s/cancel", id);
     shop_expect(cluster.servers[0], "POST", target, NULL, NULL, 409, "not_cancellable");
     /* Unloaded, since PostgreSQL has refused what it gave. */
-    CLUSTER_WAIT(cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) == 0);
+    T_UNTIL(cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) == 0);
     cluster_expect_settled();
     cluster_stop_all();
 }

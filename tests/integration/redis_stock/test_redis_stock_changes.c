@@ -74,7 +74,7 @@ static void freeze_redis(struct server *server, struct crowd *crowd)
 {
     cluster_signal_stock(SIGSTOP);
     server_resume(server);
-    CLUSTER_WAIT(server_says(server, "redis-stock: Redis"));
+    T_UNTIL(server_says(server, "redis-stock: Redis"));
     assert_false(crowd_wait(crowd, 1, clock_mono_us() + 2 * STOCK_LEASE_US));
     cluster_signal_stock(SIGCONT);
 }
@@ -218,9 +218,8 @@ TEST(a_mirror_of_an_ended_sale)
     /* The reconciler meets it, or an order does; nothing of it reaches the new sale's stock. */
     struct http_reply reply = shop_send(cluster.servers[2], &buy);
     http_reply_fini(&reply);
-    CLUSTER_WAIT(cluster_redis("HGET @mirror:%lld epoch", (long long)cluster.product) !=
-                     epoch - 1 &&
-                 cluster_waiting() == 0);
+    T_UNTIL(cluster_redis("HGET @mirror:%lld epoch", (long long)cluster.product) != epoch - 1 &&
+            cluster_waiting() == 0);
     int64_t left = witness_sale(cluster.witness, cluster.product).stock;
     for (int i = 0; i < left; i++) {
         buy.user++;
@@ -280,7 +279,7 @@ TEST(a_wrong_window_holds_up_nobody_else)
     struct buy first = cluster_buy(2, 1);
     shop_crowd_buy(crowd, cluster.servers[0], &first);
     crowd_send(crowd);
-    CLUSTER_WAIT(cluster_mirror() == 3);
+    T_UNTIL(cluster_mirror() == 3);
     cluster_redis("HSET @mirror:%lld closes 1", (long long)cluster.product);
     struct buy other = cluster_buy(3, 1);
     shop_crowd_buy(crowd, cluster.servers[0], &repeat);
@@ -288,7 +287,7 @@ TEST(a_wrong_window_holds_up_nobody_else)
     crowd_send(crowd);
     witness_release(holder);
     assert_true(crowd_wait(crowd, 2, clock_mono_us() + CLUSTER_PATIENCE_US));
-    CLUSTER_WAIT(server_says(cluster.servers[0], "failpoint stock-loading: hold"));
+    T_UNTIL(server_says(cluster.servers[0], "failpoint stock-loading: hold"));
     server_let_go(cluster.servers[0]);
     crowd_finish(crowd, CLUSTER_PATIENCE_US);
     if (crowd_count(crowd, 201, "") != 2 || crowd_count(crowd, 200, "") != 1)
@@ -344,7 +343,7 @@ TEST(a_mirror_that_says_too_much)
     cluster_wait_status(cluster.servers[1], id, "failed");
     cluster_status(cluster.servers[1], id, status, reason);
     assert_string_equal(reason, "sold_out");
-    CLUSTER_WAIT(!is_loaded());
+    T_UNTIL(!is_loaded());
     buy = cluster_buy(2, 2);
     shop_expect_buy(cluster.servers[2], &buy, 201, "", NULL);
     cluster_expect_settled();
@@ -370,7 +369,7 @@ static void be_wrong_by(int drift)
     cluster_redis("HINCRBY @mirror:%lld stock %d", (long long)cluster.product, drift);
     other.product = CLUSTER_OTHER_PRODUCT;
     shop_expect_buy(cluster.servers[0], &other, 201, "", NULL);
-    CLUSTER_WAIT(!is_loaded() && rebuilds() > before);
+    T_UNTIL(!is_loaded() && rebuilds() > before);
 }
 
 TEST(the_reconciler_finds_a_wrong_mirror)
@@ -403,7 +402,7 @@ TEST(a_sale_that_closes_meanwhile)
     cluster_status(cluster.servers[1], id, status, reason);
     assert_string_equal(reason, "sale_not_open");
     /* The mirror that is built anew knows it too. */
-    CLUSTER_WAIT(!is_loaded());
+    T_UNTIL(!is_loaded());
     shop_expect_buy(cluster.servers[2], &buy, 409, "sale_not_open", NULL);
     cluster_expect_settled();
     cluster_stop_all();

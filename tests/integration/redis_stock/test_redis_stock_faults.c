@@ -63,7 +63,7 @@ static void die_at(const char *failpoint, bool committed)
     assert_true(reserved > 0);
     assert_int_equal(written > 0, committed);
     struct server *second = cluster_start(NULL, NULL);
-    CLUSTER_WAIT(cluster_waiting() == 0);
+    T_UNTIL(cluster_waiting() == 0);
     assert_int_equal(server_metric(second, "seckill_redis_stock_claims_total", "fate=\"known\""),
                      written);
     expect_all_written(crowd, reserved);
@@ -101,7 +101,7 @@ static void a_writer_finds_its_own_history(void **state)
     int64_t reserved = cluster_waiting();
     struct server *again = cluster_start(NULL, listen);
     /* Take-over comes after 2 s: what is done by then was done from its own history. */
-    CLUSTER_WAIT(cluster_waiting() == 0);
+    T_UNTIL(cluster_waiting() == 0);
     assert_false(server_says(again, "took over"));
     expect_all_written(crowd, reserved);
     cluster_stop_all();
@@ -125,7 +125,7 @@ static void a_frozen_writer_is_taken_over(void **state)
     assert_true(reserved > 0);
     assert_int_equal(rows(), 0);
     struct server *second = cluster_start(NULL, NULL);
-    CLUSTER_WAIT(cluster_waiting() == 0);
+    T_UNTIL(cluster_waiting() == 0);
     assert_int_equal(rows(), reserved);
     assert_int_equal(
         server_metric(second, "seckill_redis_stock_claims_total", "fate=\"confirmed\""), reserved);
@@ -135,7 +135,7 @@ static void a_frozen_writer_is_taken_over(void **state)
      * nobody there asks the store that did not answer. So the other one is asked. */
     cluster.servers[0] = second;
     cluster.servers[1] = first;
-    CLUSTER_WAIT(cluster_waiting() == 0);
+    T_UNTIL(cluster_waiting() == 0);
     int64_t sold = rows();
     assert_true(sold >= reserved && sold >= crowd_count(crowd, 202, ""));
     assert_int_equal(crowd_size(crowd), crowd_count(crowd, 202, "") +
@@ -269,8 +269,8 @@ static void what_another_database_sold_is_not_ended(void **state)
     add_old_entry(4, epoch);
     first = cluster_start(NULL, NULL);
     cluster_wait_status(first, "018f0000-0000-7000-8000-000000000004", "confirmed");
-    CLUSTER_WAIT(cluster_claims("lock_held") > 1);
-    CLUSTER_WAIT(cluster_redis("XLEN @orders") == 3);
+    T_UNTIL(cluster_claims("lock_held") > 1);
+    T_UNTIL(cluster_redis("XLEN @orders") == 3);
     assert_int_equal(cluster_claims("sale_ended"), 0);
     assert_true(server_says(first, "orders of another database"));
     cluster_stop_all();
@@ -331,11 +331,11 @@ static void one_database_sells_in_a_redis(void **state)
 
     server_signal(shop, SIGTERM);
     cluster_bury(shop);
-    CLUSTER_WAIT(accepts(rehearsal, ORDERS + 1));
+    T_UNTIL(accepts(rehearsal, ORDERS + 1));
     server_signal(rehearsal, SIGKILL); /* which gives nothing back */
     cluster_bury(rehearsal);
     shop = cluster_start("", NULL);
-    CLUSTER_WAIT(accepts(shop, ORDERS + 1));
+    T_UNTIL(accepts(shop, ORDERS + 1));
     cluster_stop_all();
     stack_database_drop("seckill_rehearsal");
     free(conninfo);

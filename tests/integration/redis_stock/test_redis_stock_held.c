@@ -50,7 +50,7 @@ static int64_t oldest(struct server *server)
 static void wait_oldest(int64_t least, int64_t most)
 {
     for (int i = 0; i < cluster.count; i++)
-        CLUSTER_WAIT(oldest(cluster.servers[i]) >= least && oldest(cluster.servers[i]) <= most);
+        T_UNTIL(oldest(cluster.servers[i]) >= least && oldest(cluster.servers[i]) <= most);
 }
 
 /* Orders of both products; each of the other one is decided. */
@@ -122,10 +122,10 @@ TEST(who_writes_the_same_mark_is_waited_for)
     int64_t first_us = witness_number(cluster.witness,
                                       "SELECT (extract(epoch FROM max(query_start)) * 1e6)::bigint"
                                       " FROM pg_stat_activity WHERE " MARKING);
-    CLUSTER_WAIT(witness_number(cluster.witness,
-                                "SELECT count(*) FROM pg_stat_activity WHERE " MARKING
-                                " AND extract(epoch FROM query_start) * 1e6 > %lld + 1",
-                                (long long)first_us) == 1);
+    T_UNTIL(witness_number(cluster.witness,
+                           "SELECT count(*) FROM pg_stat_activity WHERE " MARKING
+                           " AND extract(epoch FROM query_start) * 1e6 > %lld + 1",
+                           (long long)first_us) == 1);
     witness_run(other_instance, "COMMIT");
     crowd_finish(crowd, CLUSTER_PATIENCE_US);
     assert_int_equal(crowd_count(crowd, 202, "") + crowd_count(crowd, 201, ""), 1);
@@ -153,7 +153,7 @@ static void buy_beside(struct server *server, int64_t user, int waiting)
 
     accept_one(server, other(), user, id);
     cluster_wait_status(server, id, "confirmed");
-    CLUSTER_WAIT(cluster_waiting() == waiting);
+    T_UNTIL(cluster_waiting() == waiting);
 }
 
 /* Ten orders may wait in all. However many rows are held, others are sold: one product has half of
@@ -178,7 +178,7 @@ TEST_WITH(held_rows_leave_room, NULL, cluster_teardown)
         buy_beside(server, 1 + i, ALL_STUCK);
     for (int i = 0; i < STUCK; i++)
         witness_release(holders[i]);
-    CLUSTER_WAIT(cluster_waiting() == 0);
+    T_UNTIL(cluster_waiting() == 0);
     for (int i = 0; i < STUCK; i++)
         assert_int_equal(rows(cluster.product + i), shares[i]);
     accept_one(server, cluster.product, OTHERS, id);
@@ -231,7 +231,7 @@ TEST(what_one_order_needs_is_in_nobody_elses_way)
     for (int i = 0; i < 2; i++)
         witness_release(rows_of[i]); /* so that they come to be written together */
     int64_t until_us = clock_mono_us() + WITHIN_US;
-    CLUSTER_WAIT(rows(cluster.product) == 1 + OTHERS / 2 && rows(other()) == OTHERS / 2);
+    T_UNTIL(rows(cluster.product) == 1 + OTHERS / 2 && rows(other()) == OTHERS / 2);
     assert_true(clock_mono_us() < until_us);
     /* Nor does it go slower now, while those two are tried again and again. */
     for (int i = 0; i < 2 * ORDERS; i++) {
@@ -285,7 +285,7 @@ static void outlive(struct server *server, const char *sqlstate, int64_t users)
     for (int n = 0; n < ORDERS; n++)
         accept_one(server, cluster.product, users + n, ids[n]);
     /* Each of them has been refused alone, and together with the others. */
-    CLUSTER_WAIT(cluster_claims("put_off") >= put_off + (int64_t)4 * ORDERS);
+    T_UNTIL(cluster_claims("put_off") >= put_off + (int64_t)4 * ORDERS);
     witness_run(cluster.witness, "DROP FUNCTION no() CASCADE");
     for (int n = 0; n < ORDERS; n++)
         cluster_wait_status(server, ids[n], "confirmed");
@@ -352,7 +352,7 @@ TEST(one_that_is_unwritable_and_waits_is_alone)
                 " WHERE id = %lld",
                 id, (long long)cluster.product);
     witness_release(row);
-    CLUSTER_WAIT(cluster_claims("lock_held") >= 1);
+    T_UNTIL(cluster_claims("lock_held") >= 1);
     for (int i = 0; i < ORDERS; i++) {
         accept_one(server, cluster.product, 10 + i, other_id);
         cluster_wait_status(server, other_id, "confirmed");
@@ -483,10 +483,10 @@ static void behind_what_is_held(bool own)
         give_to(listen);
     struct witness *holder = cluster_hold();
     cluster_start("stock-reply=fail@1000", own ? listen : NULL);
-    CLUSTER_WAIT(rows(other()) == 1);
+    T_UNTIL(rows(other()) == 1);
     assert_int_equal(rows(cluster.product), 0);
     witness_release(holder);
-    CLUSTER_WAIT(cluster_redis("XLEN @orders") == 0);
+    T_UNTIL(cluster_redis("XLEN @orders") == 0);
     assert_int_equal(rows(cluster.product), 3 * PAGE);
     cluster_stop_all();
 }
@@ -515,7 +515,7 @@ TEST(what_waits_for_postgresql_grows_old)
     wait_oldest(1, INT64_MAX);
     stack_up();
     cluster.witness = witness_open(cluster.conninfo);
-    CLUSTER_WAIT(rows(cluster.product) == 1);
+    T_UNTIL(rows(cluster.product) == 1);
     wait_oldest(0, 0);
     cluster_stop_all();
 }

@@ -139,7 +139,7 @@ TEST(a_load_whose_session_is_ended)
     struct buy buy = cluster_buy(2, 1);
     shop_crowd_buy(crowd, cluster.servers[0], &buy);
     crowd_send(crowd);
-    CLUSTER_WAIT(server_says(cluster.servers[0], "failpoint stock-loaded: hold"));
+    T_UNTIL(server_says(cluster.servers[0], "failpoint stock-loaded: hold"));
     assert_int_equal(witness_number(cluster.witness,
                                     "SELECT count(pg_terminate_backend(pid, 10000))"
                                     " FROM pg_stat_activity WHERE datname = current_database()"
@@ -186,7 +186,7 @@ TEST(a_load_that_is_longer_than_an_order_may_take)
     if (reply.status != 503)
         fail_msg("%d: %s", reply.status, reply.body);
     http_reply_fini(&reply);
-    CLUSTER_WAIT(is_loaded());
+    T_UNTIL(is_loaded());
     assert_int_equal(count_users(), 1);
     buy.more = NULL;
     shop_expect_buy(cluster.servers[0], &buy, 201, "", NULL);
@@ -236,7 +236,7 @@ TEST(a_load_that_is_left_to_the_loader)
     struct buy buy = cluster_buy(2, 1);
     buy.more = "&wait_ms=0";
     expect_hasty(&buy, "backend_unavailable");
-    CLUSTER_WAIT(server_says(cluster.servers[0], "failpoint stock-loading: hold"));
+    T_UNTIL(server_says(cluster.servers[0], "failpoint stock-loading: hold"));
     shop_expect_buy(cluster.servers[0], &buy, 503, "wait_timeout", NULL);
     buy_others(OTHERS);
     server_let_go(cluster.servers[0]);
@@ -274,7 +274,7 @@ TEST(a_load_whose_row_is_held_is_in_nobody_elses_way)
     buy_others(OTHERS);
     clock_sleep_until(held_us + 3 * (int64_t)WORK_US / 2); /* one wait has been in vain */
     witness_release(holder);
-    CLUSTER_WAIT(is_loaded());
+    T_UNTIL(is_loaded());
     buy.more = NULL;
     shop_expect_buy(cluster.servers[0], &buy, 201, "", NULL);
     cluster_expect_settled();
@@ -290,7 +290,7 @@ static void begin_wrong(int drift)
     shop_put(cluster.servers[0], CLUSTER_OTHER_PRODUCT, 5, NULL);
     shop_put(cluster.servers[0], cluster.product, 2, NULL);
     /* The reconciler's first round is over, and the next one comes when somebody asks for it. */
-    CLUSTER_WAIT(server_metric(cluster.servers[0], "seckill_redis_stock_rounds_total", "") > 0);
+    T_UNTIL(server_metric(cluster.servers[0], "seckill_redis_stock_rounds_total", "") > 0);
     cluster_redis("HINCRBY @mirror:%lld stock %d", (long long)cluster.product, drift);
 }
 
@@ -317,7 +317,7 @@ TEST(who_reconciles_loads_nothing)
 {
     begin_wrong(-1);
     buy_others(1); /* the reconciler comes when it is quiet again */
-    CLUSTER_WAIT(!is_loaded());
+    T_UNTIL(!is_loaded());
     expect_others_sold();
 }
 

@@ -49,7 +49,7 @@ TEST_WITH(flushes_amid_purchases, NULL, cluster_teardown)
             cluster_redis("FLUSHALL");
     }
     crowd_finish(crowd, CLUSTER_PATIENCE_US);
-    CLUSTER_WAIT(cluster_waiting() == 0);
+    T_UNTIL(cluster_waiting() == 0);
     int64_t sold = witness_sale(cluster.witness, cluster.product).orders;
     int64_t lost = crowd_count(crowd, 404, "not_found") + crowd_count(crowd, 409, "lost");
     /* A 202 is confirmed, failed or lost; what is confirmed has its row, and nothing else has. */
@@ -134,7 +134,7 @@ TEST(an_answer_comes_too_late)
     server_wait_stopped(server); /* its worker is connected */
     cluster_signal_stock(SIGSTOP);
     server_resume(server);
-    CLUSTER_WAIT(server_says(server, "an answer was lost"));
+    T_UNTIL(server_says(server, "an answer was lost"));
     cluster_signal_stock(SIGCONT);
     expect_sold(crowd, 2);
 }
@@ -163,11 +163,11 @@ TEST(an_answer_is_lost_and_refused)
     struct buy buy = cluster_buy(1, 1);
     shop_crowd_buy(crowd, server, &buy);
     crowd_send(crowd);
-    CLUSTER_WAIT(server_says(server, "an answer was lost"));
+    T_UNTIL(server_says(server, "an answer was lost"));
     int64_t before = refused_scripts();
     cluster_redis("ACL SETUSER default resetkeys ~*:stock:[^c]*"); /* all but the calls' answers */
     server_let_go(server);
-    CLUSTER_WAIT(refused_scripts() > before + 1);
+    T_UNTIL(refused_scripts() > before + 1);
     cluster_redis("ACL SETUSER default allkeys");
     expect_sold(crowd, 1);
 }
@@ -225,7 +225,7 @@ TEST_WITH(a_call_that_broke_off_is_not_denied, NULL, cluster_teardown)
     struct buy buy = cluster_buy(1, 1);
     shop_crowd_buy(crowd, server, &buy);
     crowd_send(crowd);
-    CLUSTER_WAIT(server_says(server, "an answer was lost"));
+    T_UNTIL(server_says(server, "an answer was lost"));
     int64_t records =
         cluster_redis("EVAL local~n=0;for~_,k~in~ipairs(redis.call('KEYS',ARGV[1]))~do~"
                       "local~c=redis.call('GET',k):match('^%%d+');"
@@ -412,7 +412,7 @@ TEST_WITH(a_sale_ends_while_an_answer_is_lost, NULL, cluster_teardown)
     struct buy buy = cluster_buy(1, 1);
     shop_crowd_buy(crowd, server, &buy);
     crowd_send(crowd);
-    CLUSTER_WAIT(server_says(server, "an answer was lost"));
+    T_UNTIL(server_says(server, "an answer was lost"));
     shop_put(without, cluster.product, 3, NULL);
     server_let_go(server);
     server_stop(without);
@@ -465,7 +465,7 @@ TEST(units_come_back_while_redis_is_down)
     shop_expect_restock(server, &restock, 200, "");
     struct witness *holder = cluster_hold();
     cluster_stock_back();
-    CLUSTER_WAIT(cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) == 0);
+    T_UNTIL(cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) == 0);
     witness_close(holder);
     shop_expect_buy_soon(server, &buy, 201);
     cluster_expect_settled();
@@ -505,7 +505,7 @@ TEST_WITH(a_redis_that_serves_nobody_says_why, NULL, a_master_again)
     shop_expect_buy(server, &buy, 503, "backend_unavailable", NULL);
     cluster_redis("REPLICAOF NO ONE");
     shop_expect_buy_soon(server, &buy, 201);
-    CLUSTER_WAIT(stock_redis_says(server, ""));
+    T_UNTIL(stock_redis_says(server, ""));
     server_stop(server);
 }
 

@@ -53,18 +53,18 @@ TEST(what_redis_forgets_is_ended_and_said)
         struct buy buy = cluster_buy(1 + i, 2);
         cluster_accept(server, &buy, ids[i]);
     }
-    CLUSTER_WAIT(cluster_claims("row_held") >=
-                 ORDERS); /* the writer does not have them in hand any more */
+    T_UNTIL(cluster_claims("row_held") >=
+            ORDERS); /* the writer does not have them in hand any more */
     cluster_redis("FLUSHALL");
     int64_t before = rounds(server);
-    CLUSTER_WAIT(rounds(server) > before + 1);
+    T_UNTIL(rounds(server) > before + 1);
     int64_t until_us = clock_mono_us() + WITHIN_US;
     witness_close(hand);
     for (int i = 0; i < ORDERS; i++)
         wait_lost(server, ids[i]);
     assert_true(clock_mono_us() < until_us);
-    CLUSTER_WAIT(cluster_claims("lost") == ORDERS);
-    CLUSTER_WAIT(server_says(server, "orders that were answered 202; they have failed (lost)"));
+    T_UNTIL(cluster_claims("lost") == ORDERS);
+    T_UNTIL(server_says(server, "orders that were answered 202; they have failed (lost)"));
     assert_int_equal(audited_lost(server), 2 * ORDERS);
     struct buy buy = cluster_buy(1, 10); /* who lost may buy again, and all of it is there */
     shop_expect_buy(server, &buy, 201, "", NULL);
@@ -99,15 +99,15 @@ TEST(what_still_waits_is_not_ended)
                 (long long)buy.user);
     cluster_accept(server, &buy, kept);
     cluster_accept(server, &buy, lost);
-    CLUSTER_WAIT(cluster_claims("lock_held") >= 2);
+    T_UNTIL(cluster_claims("lock_held") >= 2);
     forget_order(lost);
     wait_lost(server, lost);
-    CLUSTER_WAIT(cluster_claims("lost") == 1);
+    T_UNTIL(cluster_claims("lost") == 1);
     cluster_expect_status(server, kept, "queued");
     witness_close(hand);
     cluster_wait_status(server, kept, "confirmed");
-    CLUSTER_WAIT(cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) ==
-                 0); /* it was one short */
+    T_UNTIL(cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) ==
+            0); /* it was one short */
     cluster_expect_settled();
     assert_int_equal(witness_sale(cluster.witness, cluster.product).stock, 98);
     cluster_stop_all();
@@ -134,7 +134,7 @@ TEST(what_no_writer_has_seen_is_ended)
     refuse_sales();
     struct buy buy = cluster_buy(1, 1);
     cluster_accept(server, &buy, ids[0]);
-    CLUSTER_WAIT(cluster_claims("put_off") >= 2); /* it is held there */
+    T_UNTIL(cluster_claims("put_off") >= 2); /* it is held there */
     buy.user++;
     cluster_accept(server, &buy, ids[1]);
     cluster_redis("FLUSHALL");
@@ -142,7 +142,7 @@ TEST(what_no_writer_has_seen_is_ended)
     server_let_go(server);
     for (int i = 0; i < 2; i++)
         wait_lost(server, ids[i]);
-    CLUSTER_WAIT(cluster_claims("lost") == 2);
+    T_UNTIL(cluster_claims("lost") == 2);
     cluster_expect_reconciled();
     cluster_stop_all();
 }
@@ -155,7 +155,7 @@ static void go_a_round(struct server *server, int64_t user)
 
     buy.product = CLUSTER_OTHER_PRODUCT;
     shop_expect_buy(server, &buy, 201, "", NULL);
-    CLUSTER_WAIT(rounds(server) > before);
+    T_UNTIL(rounds(server) > before);
 }
 
 /* Frozen with an order that it has put off, which another one has confirmed since. */
@@ -171,9 +171,9 @@ TEST(what_another_has_decided_is_not_lost)
     struct witness *hand = cluster_hold();
     struct buy buy = cluster_buy(1, 3);
     cluster_accept(first, &buy, id);
-    CLUSTER_WAIT(cluster_claims("row_held") > 0);
+    T_UNTIL(cluster_claims("row_held") > 0);
     server_pause(first);
-    CLUSTER_WAIT(server_says(second, "took over"));
+    T_UNTIL(server_says(second, "took over"));
     witness_close(hand);
     cluster_wait_status(second, id, "confirmed");
     server_resume(first);

@@ -24,8 +24,8 @@ TEST(what_the_stream_has_lost_is_put_back)
         struct buy buy = cluster_buy(1 + i, 2);
         cluster_accept(server, &buy, ids[i]);
     }
-    CLUSTER_WAIT(cluster_claims("row_held") >=
-                 ORDERS); /* the writer does not have them in hand any more */
+    T_UNTIL(cluster_claims("row_held") >=
+            ORDERS); /* the writer does not have them in hand any more */
     assert_true(cluster_redis("XTRIM @orders MAXLEN 0") > 0);
     for (int i = 0; i < ORDERS; i++)
         cluster_expect_status(server, ids[i], "queued");
@@ -46,12 +46,12 @@ TEST(nothing_is_reserved_for_nobody)
     struct witness *hand = cluster_hold();
     struct buy buy = cluster_buy(1, 3);
     cluster_accept(server, &buy, NULL);
-    CLUSTER_WAIT(cluster_claims("row_held") > 0);
+    T_UNTIL(cluster_claims("row_held") > 0);
     cluster_redis("XTRIM @orders MAXLEN 0");
     cluster_redis("DEL @waiting");
     witness_close(hand);
-    CLUSTER_WAIT(cluster_redis("HLEN @units") == 0);
-    CLUSTER_WAIT(cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) == 0);
+    T_UNTIL(cluster_redis("HLEN @units") == 0);
+    T_UNTIL(cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) == 0);
     buy = cluster_buy(2, 10);
     shop_expect_buy(server, &buy, 201, "", NULL);
     cluster_expect_settled();
@@ -74,7 +74,7 @@ TEST(a_mirror_is_mended_while_an_order_waits)
                 (long long)buy.user);
     cluster_accept(server, &buy, id);
     cluster_redis("HINCRBY @mirror:%lld stock -40", (long long)cluster.product);
-    CLUSTER_WAIT(cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) == 0);
+    T_UNTIL(cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) == 0);
     assert_int_equal(cluster_redis("HGET @units orders"), 1);
     buy = cluster_buy(2, 5);
     cluster_accept(server, &buy, NULL); /* loads it */
@@ -99,8 +99,8 @@ TEST(a_mirror_is_mended_while_others_sell)
     buy.product += other;
     cluster_accept(server, &buy, NULL);
     cluster_redis("HINCRBY @mirror:%lld stock 40", (long long)cluster.product);
-    CLUSTER_WAIT((buy.user++, cluster_accept(server, &buy, NULL),
-                  cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) == 0));
+    T_UNTIL((buy.user++, cluster_accept(server, &buy, NULL),
+             cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) == 0));
     cluster_stop_all();
 }
 
@@ -124,7 +124,7 @@ TEST(a_mirror_that_nobody_uses_costs_no_lock)
     buy = cluster_buy(2, 1);
     buy.product = CLUSTER_OTHER_PRODUCT; /* which begins a round */
     shop_expect_buy(server, &buy, 201, "", NULL);
-    CLUSTER_WAIT(cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) == 0);
+    T_UNTIL(cluster_redis("EXISTS @mirror:%lld", (long long)cluster.product) == 0);
     assert_false(pg_proxy_has_bitten(proxy));
     cluster_stop_all();
     server_use_database(cluster.conninfo);

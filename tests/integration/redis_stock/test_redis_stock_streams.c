@@ -138,7 +138,7 @@ TEST(an_instance_that_was_frozen_sells_from_no_old_stream)
     put_all(a);
     buy_all(a, 1, ids);
     expect_all(a, ids);
-    CLUSTER_WAIT(cluster_redis("XLEN @orders") == 0);
+    T_UNTIL(cluster_redis("XLEN @orders") == 0);
     server_pause(a);
     cluster_redis("DEL @leases");
     struct server *b = cluster_start_streams("3", NULL);

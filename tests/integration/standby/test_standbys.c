@@ -153,15 +153,12 @@ TEST(fewer_make_no_201)
 
 static void wait_confirmed(int64_t product)
 {
-    int64_t until_us = clock_mono_us() + t_patience_us();
+    int64_t since_us = clock_mono_us();
 
     while (witness_number(here.witness,
                           "SELECT count(*) FROM orders WHERE product_id = %lld AND status = 1",
-                          (long long)product) == 0) {
-        if (clock_mono_us() >= until_us)
-            fail_msg("the order of product %lld is not confirmed", (long long)product);
-        clock_sleep_until(clock_mono_us() + 10 * CLOCK_US_PER_MS);
-    }
+                          (long long)product) == 0)
+        t_wait(since_us, "the order of product %lld is not confirmed", (long long)product);
 }
 
 /* Two standbys are asked for. An accepted order is committed, and its store keeps it all the same,

@@ -61,13 +61,13 @@ void haproxy_start(struct haproxy *proxy, int port)
     if (proxy->pid == 0)
         become_proxy(proxy);
     assert_true(proxy->pid > 0);
-    int64_t until_us = t_patience_ends_us();
+    int64_t since_us = t_now_us();
     while (!listens(proxy)) {
         if (waitpid(proxy->pid, NULL, WNOHANG) != 0) {
             proxy->pid = 0;
             fail_msg("haproxy ended: %s", t_read_all(haproxy_path(proxy, "log")));
         }
-        t_wait(until_us, "that haproxy listens");
+        t_wait(since_us, "haproxy does not listen");
     }
 }
 

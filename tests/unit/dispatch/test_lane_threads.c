@@ -120,20 +120,16 @@ static void *idle(void *argument)
 
 static void start_idler(struct idler *idler, struct lane *lane)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
     *idler = (struct idler){.lane = lane};
     pthread_create(&idler->thread, NULL, idle, idler);
-    while (lane_counts(lane).idle == 0)
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(lane_counts(lane).idle != 0);
 }
 
 static void end_idler(struct idler *idler)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_US;
 
-    while (!atomic_load(&idler->back))
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(atomic_load(&idler->back));
     pthread_join(idler->thread, NULL);
 }
 

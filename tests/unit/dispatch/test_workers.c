@@ -115,10 +115,8 @@ static void let_go(int order)
 
 static void await_sleep(int lane)
 {
-    int64_t until_us = clock_mono_us() + PATIENCE_S * CLOCK_US_PER_S;
 
-    while (lane_counts(here.lanes[lane].lane).idle == 0)
-        assert_true(clock_mono_us() < until_us);
+    T_UNTIL(lane_counts(here.lanes[lane].lane).idle != 0);
 }
 
 /* It was busy when it was asked for, and is not asked again. */
