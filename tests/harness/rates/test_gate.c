@@ -152,17 +152,12 @@ static const char *parsed(struct junit *junit, char path[40])
     t_done(junit_close(junit, "a run", &error), error);
     assert_int_equal(t_call(argv), 0);
     t_read(out, written, sizeof written);
-    unlink(out);
-    unlink(path);
     return written;
 }
 
 static void open_file(struct junit *junit, char path[40])
 {
-    snprintf(path, 40, "/tmp/test_gate.XXXXXX");
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    snprintf(path, 40, "%s/junit", t_folder());
     t_done(junit_open(junit, path, &error), error);
 }
 
