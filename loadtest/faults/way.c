@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char here[] = "127.0.0.1:0";
-
 /* Where a session that stands is connected to. */
 static bool find_postgres(const char *conninfo, char *target, size_t size, struct error *error)
 {
@@ -54,7 +52,7 @@ bool way_before_postgres(struct way *way, const char **conninfo, int64_t round_t
         return error_fail(error, "the faults need --database as keywords and values, not as a URI");
     if (!find_postgres(*conninfo, target, sizeof target, error))
         return false;
-    way->relay = relay_start(RELAY_POSTGRES, here, target, error);
+    way->relay = relay_start(RELAY_POSTGRES, NULL, target, error);
     if (!way->relay)
         return false;
     const char *address = relay_address(way->relay);
@@ -80,7 +78,7 @@ bool way_before_redis(struct way *way, const char **url, int64_t round_trip_us, 
     const char *host = user_end ? user_end + 1 : begin;
     size_t length = is_path ? strlen(host) : strcspn(host, "/");
     snprintf(target, sizeof target, "%.*s", (int)length, host);
-    way->relay = relay_start(RELAY_REDIS, here, target, error);
+    way->relay = relay_start(RELAY_REDIS, NULL, target, error);
     if (!way->relay)
         return false;
     snprintf(way->address, sizeof way->address, "%s%.*s%s%s", tcp, (int)(host - begin), begin,

@@ -5,12 +5,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { PIECE_BYTES = 16384, HELD_MAX_BYTES = 1 << 20 };
+enum { REQUEST_MARKED = 1, REQUEST_HELD = 2 };
 
 /* The bytes of one read, and when they may go on. */
 struct piece {
@@ -32,7 +32,8 @@ struct link *link_create(int client, int target, enum relay_protocol protocol)
         return NULL;
     }
     link->opened_us = clock_mono_us();
-    wire_init(&link->wire, protocols[protocol]);
+    link->protocol = protocols[protocol];
+    link->wire.blind = !link->protocol;
     link->ends[0] = (struct link_end){.link = link, .fd = client};
     link->ends[1] = (struct link_end){.link = link, .fd = target};
     link->flows[0].barrier = link->flows[1].barrier = UINT64_MAX;
@@ -79,17 +80,41 @@ static void cut_at(struct link *link, struct flow *flow, int64_t at_us)
     link->cut_us = at_us;
 }
 
+/* Whether the request of which a message has just ended is what this type waits for. */
+static bool is_wanted(const struct link *link, const struct toxics *toxics, enum relay_type type)
+{
+    const struct toxic *toxic = toxics_on(toxics, type, RELAY_UPSTREAM);
+
+    return toxic && link->protocol->is(&link->wire, toxic->is.what);
+}
+
+/* One that is wanted, which is met, once, when it is the nth. */
+static bool meet(struct toxics *toxics, enum relay_type type)
+{
+    struct toxic *both = toxics->of[type];
+
+    if (--both[0].is.nth > 0)
+        return false;
+    if (both[0].is.then_refuse)
+        toxics->of[RELAY_REFUSE][0].on = toxics->of[RELAY_REFUSE][1].on = true;
+    both[0].on = both[1].on = false;
+    toxics->counts.bitten[type]++;
+    return true;
+}
+
 /* A message of a request is over; it began where the last one ended. */
-static void meet_request(struct link *link, struct toxics *toxics, const struct wire_seen *seen,
-                         int64_t now_us)
+static void meet_request(struct link *link, struct toxics *toxics, bool whole, int64_t now_us)
 {
     struct flow *flow = &link->flows[RELAY_UPSTREAM];
     bool open = !link->cutting && !link->holding;
-    bool marked = toxics_wants(toxics, RELAY_SWALLOW_REPLY, &link->wire);
-    bool loses = open && toxics_meet(toxics, RELAY_LOSE_REQUEST, &link->wire);
-    bool holds = open && !loses && toxics_meet(toxics, RELAY_HOLD_REQUEST, &link->wire);
-    int64_t patience_us = toxics->of[RELAY_HOLD_REQUEST][0].amount;
+    bool marked = is_wanted(link, toxics, RELAY_SWALLOW_REPLY);
+    bool loses =
+        open && is_wanted(link, toxics, RELAY_LOSE_REQUEST) && meet(toxics, RELAY_LOSE_REQUEST);
+    bool holds = open && !loses && is_wanted(link, toxics, RELAY_HOLD_REQUEST) &&
+                 meet(toxics, RELAY_HOLD_REQUEST);
+    int64_t patience_us = toxics->of[RELAY_HOLD_REQUEST][0].is.amount;
 
+    link->marks |= (marked ? REQUEST_MARKED : 0) | (holds ? REQUEST_HELD : 0);
     if (loses)
         cut_at(link, flow, 0);
     if (holds) {
@@ -97,19 +122,43 @@ static void meet_request(struct link *link, struct toxics *toxics, const struct 
         link->holding = link->awaited = true;
         link->part_us = patience_us > 0 ? now_us + patience_us : 0;
     }
-    wire_note_request(&link->wire, seen, marked, holds);
+    if (!whole)
+        return;
+    link->wire.blind |= link->count == LINK_PENDING_MAX;
+    if (!link->wire.blind)
+        link->pending[(link->first + link->count++) % LINK_PENDING_MAX] = link->marks;
+    link->marks = 0;
 }
 
-static void meet_reply(struct link *link, struct toxics *toxics, const struct wire_seen *seen,
-                       int64_t now_us)
+/* Whether a reply says that what RELAY_SWALLOW_REPLY waits for was done. */
+static bool is_done(const struct toxic *toxic, const struct wire_reply *reply, bool marked)
 {
-    struct flow *flow = &link->flows[RELAY_DOWNSTREAM];
-    int64_t silence_us = toxics->of[RELAY_SWALLOW_REPLY][0].amount;
+    if (strcmp(toxic->is.what, "COMMIT") == 0)
+        return reply->committed;
+    bool refused = reply->refused && strcasecmp(toxic->is.what, "EVAL") != 0;
+    return marked && !reply->failed && !refused;
+}
 
-    toxics->counts.answered += seen->held;
-    link->awaited = link->awaited && !seen->held;
-    if (!link->cutting && toxics_meet_reply(toxics, seen))
-        cut_at(link, flow, now_us + silence_us);
+/* The reply to the first request that has none is over. */
+static void meet_reply(struct link *link, struct toxics *toxics, int64_t now_us)
+{
+    const struct toxic *toxic = toxics_on(toxics, RELAY_SWALLOW_REPLY, RELAY_DOWNSTREAM);
+    const struct wire_reply reply = link->wire.reply;
+    unsigned char marks = link->pending[link->first];
+
+    link->wire.reply = (struct wire_reply){.failed = false};
+    link->wire.blind |= link->count == 0; /* a reply that nobody has asked for */
+    if (link->wire.blind)
+        return;
+    link->first = (link->first + 1) % LINK_PENDING_MAX;
+    link->count--;
+    if (marks & REQUEST_HELD) {
+        toxics->counts.answered++;
+        link->awaited = false;
+    }
+    if (toxic && !link->cutting && is_done(toxic, &reply, marks & REQUEST_MARKED) &&
+        meet(toxics, RELAY_SWALLOW_REPLY))
+        cut_at(link, &link->flows[RELAY_DOWNSTREAM], now_us + toxic->is.amount);
 }
 
 /* Reads what has come as the protocol has it. */
@@ -120,13 +169,15 @@ static void follow(struct link *link, struct toxics *toxics, enum relay_stream s
     size_t at = 0;
 
     while (at < piece->length && !link->wire.blind) {
-        struct wire_seen seen;
-        at += wire_feed(&link->wire, stream, piece->bytes + at, piece->length - at, &seen);
-        if (seen.message && stream == RELAY_UPSTREAM)
-            meet_request(link, toxics, &seen, now_us);
-        else if (seen.message)
-            meet_reply(link, toxics, &seen, now_us);
-        if (seen.message || seen.loose)
+        enum wire_end end = WIRE_NOTHING;
+        at +=
+            link->protocol->feed(&link->wire, stream, piece->bytes + at, piece->length - at, &end);
+        bool is_part = end == WIRE_PART && stream == RELAY_DOWNSTREAM && link->count > 0;
+        if (end == WIRE_REPLY)
+            meet_reply(link, toxics, now_us);
+        else if (end == WIRE_REQUEST || (end == WIRE_PART && stream == RELAY_UPSTREAM))
+            meet_request(link, toxics, end == WIRE_REQUEST, now_us);
+        if (end != WIRE_NOTHING && !is_part) /* of a reply */
             flow->whole = flow->read + at;
     }
     flow->read += piece->length;
@@ -140,6 +191,15 @@ static void append(struct flow *flow, struct piece *piece)
         flow->first = piece;
     flow->last = piece;
     flow->held += piece->length;
+}
+
+/* us by which bytes that come now are to be passed on later. */
+static int64_t find_delay(struct toxics *toxics, enum relay_stream stream)
+{
+    const struct toxic *latency = toxics_on(toxics, RELAY_LATENCY, stream);
+
+    toxics->counts.bitten[RELAY_LATENCY] += latency != NULL;
+    return latency ? latency->is.amount : 0;
 }
 
 /* Takes in what is there; false when there is no memory. A reset is an end behind what came before
@@ -160,7 +220,7 @@ static bool take_in(struct link *link, struct toxics *toxics, enum relay_stream 
     struct piece *piece = malloc(sizeof *piece + (size_t)got);
     if (!piece)
         return false;
-    *piece = (struct piece){.length = (size_t)got, .due_us = now_us + toxics_delay(toxics, stream)};
+    *piece = (struct piece){.length = (size_t)got, .due_us = now_us + find_delay(toxics, stream)};
     memcpy(piece->bytes, bytes, (size_t)got);
     append(flow, piece);
     follow(link, toxics, stream, piece, now_us);
@@ -187,8 +247,7 @@ static void note_stall(struct flow *flow, struct toxics *toxics, enum relay_stre
 {
     bool stalls = toxics_on(toxics, RELAY_STALL, stream) != NULL;
 
-    if (stalls && flow->first && !flow->stalled)
-        toxics_bite(toxics, RELAY_STALL);
+    toxics->counts.bitten[RELAY_STALL] += stalls && flow->first && !flow->stalled;
     flow->stalled = stalls && flow->first;
 }
 
@@ -266,7 +325,8 @@ static int64_t find_reset(const struct link *link, const struct toxics *toxics)
 
     if (!reset)
         return INT64_MAX;
-    return (link->opened_us > reset->since_us ? link->opened_us : reset->since_us) + reset->amount;
+    return (link->opened_us > reset->since_us ? link->opened_us : reset->since_us) +
+           reset->is.amount;
 }
 
 /* Whether all is through that comes before a cut. */
@@ -328,8 +388,7 @@ int64_t link_serve(struct link *link, struct toxics *toxics, int64_t now_us)
     }
     bool cut = link->cutting && now_us >= link->cut_us && is_cut(link);
     link->reset = lives && now_us >= find_reset(link, toxics);
-    if (link->reset)
-        toxics_bite(toxics, RELAY_RESET_PEER);
+    toxics->counts.bitten[RELAY_RESET_PEER] += link->reset;
     link->over = !lives || is_over(link) || cut || link->reset;
     return link->over ? INT64_MAX : find_due(link, toxics, now_us);
 }

@@ -1,11 +1,31 @@
 /*
  * A connection through a relay: two sockets, and in each direction what was read and not yet passed
- * on. The relay's thread alone uses it, with the relay's mutex held.
+ * on; and what the relay was told to do to its connections, and how often it has done it. The
+ * relay's thread alone uses a link; its mutex guards all of it.
  */
 #ifndef SECKILL_LOADTEST_RELAY_LINK_H
 #define SECKILL_LOADTEST_RELAY_LINK_H
 
-#include "loadtest/relay/toxics.h"
+#include "loadtest/relay/wire.h"
+
+struct toxic {
+    bool on;
+    struct relay_toxic is; /* of its nth: so many more have to match, the last one is met */
+    int64_t since_us;
+};
+
+struct toxics {
+    struct toxic of[RELAY_TYPES][2]; /* by direction; what has none stands in both */
+    struct relay_counts counts;
+};
+
+static inline const struct toxic *toxics_on(const struct toxics *toxics, enum relay_type type,
+                                            enum relay_stream stream)
+{
+    return toxics->of[type][stream].on ? &toxics->of[type][stream] : NULL;
+}
+
+enum { LINK_PENDING_MAX = 4096 };
 
 struct piece;
 
@@ -35,7 +55,12 @@ struct link {
     struct link *next;
     struct link_end ends[2]; /* client, target */
     struct flow flows[2];    /* by enum relay_stream */
+    const struct wire_protocol *protocol;
     struct wire wire;
+    /* Requests that have no reply yet, first in first out; REQUEST_… of each. */
+    unsigned char pending[LINK_PENDING_MAX];
+    size_t first, count;
+    unsigned char marks; /* of the request that is being read */
     int64_t opened_us;
     bool cutting;    /* at the barrier downstream both sides are closed, */
     int64_t cut_us;  /* not before this */

@@ -1,18 +1,18 @@
 /*
  * See relay.h. The thread holds the mutex but while it waits; who changes something wakes it, and
  * it looks at every connection. What a connection is to do later, when nothing comes, stands in one
- * timer: the earliest of all.
+ * time: the earliest of all.
  */
 #include "loadtest/relay/relay.h"
 
 #include "base/clock.h"
 #include "loadtest/relay/link.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,33 +20,29 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/timerfd.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 enum { LINKS_MAX = 1024, EVENTS_MAX = 256 };
 
-/* Where a relay listens and where it leads: HOST:PORT with an address of digits, or the /PATH of a
- * unix socket. */
+/* HOST:PORT with an address of digits, or the /PATH of a unix socket. */
 struct address {
     struct sockaddr_storage at;
     socklen_t length;
-    char text[160];
 };
 
 enum { BACKLOG = 1024, SOCKET_FLAGS = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK };
 
-static bool read_path(struct address *address, const char *text, struct error *error)
+static bool read_path(struct address *address, const char *path, struct error *error)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
 
-    if (strlen(text) >= sizeof at.sun_path)
-        return error_set(error, ERROR_INVALID, "%s: a socket's path has %zu bytes at most", text,
+    if (strlen(path) >= sizeof at.sun_path)
+        return error_set(error, ERROR_INVALID, "%s: a socket's path has %zu bytes at most", path,
                          sizeof at.sun_path - 1);
-    memcpy(at.sun_path, text, strlen(text) + 1);
+    memcpy(at.sun_path, path, strlen(path) + 1);
     memcpy(&address->at, &at, sizeof at);
     address->length = sizeof at;
-    snprintf(address->text, sizeof address->text, "%s", text);
     return true;
 }
 
@@ -58,7 +54,6 @@ static bool address_read(struct address *address, const char *text, struct error
     struct addrinfo *found = NULL;
     char host[64];
 
-    *address = (struct address){.length = 0};
     if (text[0] == '/')
         return read_path(address, text, error);
     snprintf(host, sizeof host, "%.*s", colon ? (int)(colon - text) : 0, text);
@@ -67,65 +62,8 @@ static bool address_read(struct address *address, const char *text, struct error
                          "%s is no address of a relay: HOST:PORT in digits, or /PATH", text);
     memcpy(&address->at, found->ai_addr, found->ai_addrlen);
     address->length = found->ai_addrlen;
-    snprintf(address->text, sizeof address->text, "%s", text);
     freeaddrinfo(found);
     return true;
-}
-
-/* A relay asks nobody who he is: it is for this machine's own programs. */
-static bool is_near(const struct address *address)
-{
-    struct sockaddr_in in;
-    struct sockaddr_in6 in6;
-
-    memcpy(&in, &address->at, sizeof in);
-    memcpy(&in6, &address->at, sizeof in6);
-    switch (address->at.ss_family) {
-    case AF_UNIX:
-        return true;
-    case AF_INET:
-        return (ntohl(in.sin_addr.s_addr) >> 24) == 127;
-    default:
-        return IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
-    }
-}
-
-static void read_port(struct address *address, int fd)
-{
-    char port[NI_MAXSERV];
-    socklen_t length = sizeof address->at;
-
-    if (address->at.ss_family == AF_UNIX ||
-        getsockname(fd, (struct sockaddr *)&address->at, &length) != 0 ||
-        getnameinfo((struct sockaddr *)&address->at, length, NULL, 0, port, sizeof port,
-                    NI_NUMERICSERV) != 0)
-        return;
-    char *colon = strrchr(address->text, ':');
-    snprintf(colon + 1, sizeof address->text - (size_t)(colon + 1 - address->text), "%s", port);
-}
-
-/* A socket that listens there, of the loopback interface or a path that nothing stands at; the port
- * 0 becomes what it is given. -1 with the error. */
-static int address_listen(struct address *address, struct error *error)
-{
-    static const int on = 1;
-
-    if (!is_near(address)) {
-        error_set(error, ERROR_INVALID, "%s: a relay listens on the loopback interface alone",
-                  address->text);
-        return -1;
-    }
-    int fd = socket(address->at.ss_family, SOCKET_FLAGS, 0);
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-        bind(fd, (struct sockaddr *)&address->at, address->length) != 0 ||
-        listen(fd, BACKLOG) != 0) {
-        error_fail(error, "a relay cannot listen on %s: %s", address->text, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
-    read_port(address, fd);
-    return fd;
 }
 
 static int hurry(int fd)
@@ -151,8 +89,8 @@ static int address_connect(const struct address *address)
 
 struct relay {
     enum relay_protocol protocol;
-    struct address own;
-    int listener, epoll, wake, timer; /* -1: none */
+    char own[128];             /* where it listens; "": nowhere yet */
+    int listener, epoll, wake; /* -1: none */
     pthread_t thread;
     pthread_cond_t bitten; /* something was counted */
     struct {
@@ -161,10 +99,31 @@ struct relay {
         struct address target;
         struct link *links; /* owned */
         int64_t due_us;     /* INT64_MAX: nothing is to be done later */
-        int64_t set_us;     /* what the timer is set to */
         bool stopping;
     } shared;
 };
+
+/* A relay asks nobody who he is: it is for this machine's own programs. */
+static bool open_listener(struct relay *relay, const char *path, struct error *error)
+{
+    char host[64], port[8];
+    struct address own;
+
+    if (!address_read(&own, path ? path : "127.0.0.1:0", error))
+        return false;
+    relay->listener = socket(own.at.ss_family, SOCKET_FLAGS, 0);
+    if (relay->listener < 0 || bind(relay->listener, (struct sockaddr *)&own.at, own.length) != 0 ||
+        listen(relay->listener, BACKLOG) != 0 ||
+        getsockname(relay->listener, (struct sockaddr *)&own.at, &own.length) != 0)
+        return error_fail(error, "a relay cannot listen on %s: %s", path ? path : "127.0.0.1",
+                          strerror(errno));
+    if (path)
+        snprintf(relay->own, sizeof relay->own, "%s", path);
+    else if (getnameinfo((struct sockaddr *)&own.at, own.length, host, sizeof host, port,
+                         sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+        snprintf(relay->own, sizeof relay->own, "%s:%s", host, port);
+    return true;
+}
 
 /* Has epoll ask for what a link needs now; one that is over needs nothing. Closing it is not
  * enough: a child that another thread is about to start holds the sockets open until it has become
@@ -220,8 +179,7 @@ static void take_link(struct relay *relay, int client)
     bool refuses = toxics_on(&relay->shared.toxics, RELAY_REFUSE, RELAY_UPSTREAM) != NULL;
     int target = refuses || counts->open == LINKS_MAX ? -1 : address_connect(&relay->shared.target);
 
-    if (refuses)
-        toxics_bite(&relay->shared.toxics, RELAY_REFUSE);
+    counts->bitten[RELAY_REFUSE] += refuses;
     if (target < 0) {
         close(client);
         return;
@@ -245,32 +203,19 @@ static void take_links(struct relay *relay)
 
 static void serve_all(struct relay *relay)
 {
-    relay->shared.due_us = relay->shared.set_us = INT64_MAX;
+    relay->shared.due_us = INT64_MAX;
     for (struct link *link = relay->shared.links; link; link = link->next)
         serve(relay, link);
 }
 
-static void set_timer(struct relay *relay)
-{
-    int64_t due_us = relay->shared.due_us;
-    struct itimerspec at = {.it_value = {0}};
-
-    if (due_us == relay->shared.set_us)
-        return;
-    relay->shared.set_us = due_us;
-    if (due_us != INT64_MAX)
-        at.it_value = clock_timespec(due_us > 0 ? due_us : 1);
-    timerfd_settime(relay->timer, TFD_TIMER_ABSTIME, &at, NULL);
-}
-
-/* What the listener, the timer and the wake-up are known by to epoll is their place in here. */
+/* What the listener and the wake-up are known by to epoll is their place in here. */
 static void turn(struct relay *relay, const struct epoll_event *events, int count)
 {
-    bool all = false;
+    bool all = relay->shared.due_us <= clock_mono_us();
 
     for (int i = 0; i < count; i++) {
         const void *what = events[i].data.ptr;
-        if (what == &relay->wake || what == &relay->timer) {
+        if (what == &relay->wake) {
             all = true;
         } else if (what == &relay->listener) {
             take_links(relay);
@@ -283,8 +228,19 @@ static void turn(struct relay *relay, const struct epoll_event *events, int coun
     if (all)
         serve_all(relay);
     bury(relay);
-    set_timer(relay);
     pthread_cond_broadcast(&relay->bitten);
+}
+
+/* Until an event comes or that time. Some delays are shorter than a millisecond, which is as short
+ * as epoll_wait waits. */
+static int wait_until(const struct relay *relay, int64_t due_us, struct epoll_event *events)
+{
+    struct pollfd any = {.fd = relay->epoll, .events = POLLIN};
+    int64_t left_us = due_us - clock_mono_us();
+    struct timespec limit = clock_timespec(left_us > 0 ? left_us : 0);
+
+    ppoll(&any, 1, due_us == INT64_MAX ? NULL : &limit, NULL);
+    return epoll_wait(relay->epoll, events, EVENTS_MAX, 0);
 }
 
 static void *relay_main(void *argument)
@@ -295,8 +251,9 @@ static void *relay_main(void *argument)
     prctl(PR_SET_TIMERSLACK, 1UL); /* the usual 50 us are as long as some delays */
     pthread_mutex_lock(&relay->shared.mutex);
     while (!relay->shared.stopping) {
+        int64_t due_us = relay->shared.due_us;
         pthread_mutex_unlock(&relay->shared.mutex);
-        int count = epoll_wait(relay->epoll, events, EVENTS_MAX, -1);
+        int count = wait_until(relay, due_us, events);
         pthread_mutex_lock(&relay->shared.mutex);
         turn(relay, events, count);
     }
@@ -307,7 +264,7 @@ static void *relay_main(void *argument)
     return NULL;
 }
 
-/* The wake-up and the timer say so each time, though nobody reads what they have to say. */
+/* The wake-up says so each time, though nobody reads what it has to say. */
 static bool watch_own(struct relay *relay, int *fd)
 {
     uint32_t once = fd == &relay->listener ? 0 : EPOLLET;
@@ -316,20 +273,13 @@ static bool watch_own(struct relay *relay, int *fd)
     return *fd >= 0 && epoll_ctl(relay->epoll, EPOLL_CTL_ADD, *fd, &event) == 0;
 }
 
-static bool open_all(struct relay *relay, const char *listen, const char *target,
-                     struct error *error)
+static bool open_all(struct relay *relay, const char *path, const char *target, struct error *error)
 {
-    if (!address_read(&relay->own, listen, error) ||
-        !address_read(&relay->shared.target, target, error))
-        return false;
-    relay->listener = address_listen(&relay->own, error);
-    if (relay->listener < 0)
+    if (!address_read(&relay->shared.target, target, error) || !open_listener(relay, path, error))
         return false;
     relay->epoll = epoll_create1(EPOLL_CLOEXEC);
     relay->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    relay->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (relay->epoll < 0 || !watch_own(relay, &relay->listener) ||
-        !watch_own(relay, &relay->wake) || !watch_own(relay, &relay->timer))
+    if (relay->epoll < 0 || !watch_own(relay, &relay->listener) || !watch_own(relay, &relay->wake))
         return error_fail(error, "a relay does not start: %s", strerror(errno));
     int failed = pthread_create(&relay->thread, NULL, relay_main, relay);
     return failed == 0 || error_fail(error, "a relay does not start: %s", strerror(failed));
@@ -337,20 +287,20 @@ static bool open_all(struct relay *relay, const char *listen, const char *target
 
 static void take_down(struct relay *relay)
 {
-    const int fds[] = {relay->listener, relay->epoll, relay->wake, relay->timer};
+    const int fds[] = {relay->listener, relay->epoll, relay->wake};
 
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
         if (fds[i] >= 0)
             close(fds[i]);
     }
-    if (relay->listener >= 0 && relay->own.text[0] == '/')
-        unlink(relay->own.text);
+    if (relay->own[0] == '/')
+        unlink(relay->own);
     pthread_cond_destroy(&relay->bitten);
     pthread_mutex_destroy(&relay->shared.mutex);
     free(relay);
 }
 
-struct relay *relay_start(enum relay_protocol protocol, const char *listen, const char *target,
+struct relay *relay_start(enum relay_protocol protocol, const char *path, const char *target,
                           struct error *error)
 {
     struct relay *relay = calloc(1, sizeof *relay);
@@ -360,11 +310,11 @@ struct relay *relay_start(enum relay_protocol protocol, const char *listen, cons
         return NULL;
     }
     relay->protocol = protocol;
-    relay->listener = relay->epoll = relay->wake = relay->timer = -1;
-    relay->shared.due_us = relay->shared.set_us = INT64_MAX;
+    relay->listener = relay->epoll = relay->wake = -1;
+    relay->shared.due_us = INT64_MAX;
     pthread_mutex_init(&relay->shared.mutex, NULL);
     clock_cond_init(&relay->bitten);
-    if (!open_all(relay, listen, target, error)) {
+    if (!open_all(relay, path, target, error)) {
         take_down(relay);
         return NULL;
     }
@@ -391,21 +341,59 @@ void relay_stop(struct relay *relay)
 
 const char *relay_address(const struct relay *relay)
 {
-    return relay->own.text;
+    return relay->own;
+}
+
+static const struct {
+    const char *name;
+    bool directed; /* one direction's */
+    bool waits;    /* for a request or its reply */
+} types[RELAY_TYPES] = {
+    [RELAY_LATENCY] = {"latency", true, false},
+    [RELAY_STALL] = {"stall", true, false},
+    [RELAY_RESET_PEER] = {"reset_peer", false, false},
+    [RELAY_REFUSE] = {"refuse", false, false},
+    [RELAY_SWALLOW_REPLY] = {"swallow_reply", false, true},
+    [RELAY_LOSE_REQUEST] = {"lose_request", false, true},
+    [RELAY_HOLD_REQUEST] = {"hold_request", false, true},
+};
+
+static bool check(const struct relay_toxic *toxic, enum relay_protocol protocol,
+                  struct error *error)
+{
+    if (toxic->type >= RELAY_TYPES)
+        return error_set(error, ERROR_INVALID, "there is no toxic %d", (int)toxic->type);
+    const char *name = types[toxic->type].name;
+    if (toxic->amount < 0 || toxic->nth < 0)
+        return error_set(error, ERROR_INVALID, "%s takes no negative number", name);
+    if (types[toxic->type].waits && protocol == RELAY_BYTES)
+        return error_set(error, ERROR_INVALID, "%s needs a protocol: this relay knows bytes alone",
+                         name);
+    return !types[toxic->type].waits || (toxic->what && *toxic->what) ||
+           error_set(error, ERROR_INVALID, "%s needs to be told what it waits for", name);
 }
 
 bool relay_set(struct relay *relay, const struct relay_toxic *toxic, struct error *error)
 {
+    const struct toxic set = {.on = true, .is = *toxic, .since_us = clock_mono_us()};
+
+    if (!check(toxic, relay->protocol, error))
+        return false;
     pthread_mutex_lock(&relay->shared.mutex);
-    bool set = toxics_set(&relay->shared.toxics, relay->protocol, toxic, error);
+    for (enum relay_stream stream = RELAY_UPSTREAM; stream <= RELAY_DOWNSTREAM; stream++) {
+        if (!types[toxic->type].directed || stream == toxic->stream)
+            relay->shared.toxics.of[toxic->type][stream] = set;
+    }
     changed(relay);
-    return set;
+    return true;
 }
 
 void relay_clear(struct relay *relay, enum relay_type type)
 {
+    struct toxic *both = relay->shared.toxics.of[type];
+
     pthread_mutex_lock(&relay->shared.mutex);
-    toxics_clear(&relay->shared.toxics, type);
+    both[0].on = both[1].on = false;
     for (struct link *link = relay->shared.links; type == RELAY_HOLD_REQUEST && link;
          link = link->next)
         link_release(link);

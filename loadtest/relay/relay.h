@@ -30,20 +30,17 @@
 #include "base/error.h"
 #include "loadtest/relay/toxic.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct relay;
 
-/* `listen` and `target` are HOST:PORT, with an address of digits, or the /PATH of a unix socket. To
- * listen, HOST is of the loopback interface, and port 0 any that is free; /PATH must not be there.
- * NULL with the error. */
-struct relay *relay_start(enum relay_protocol protocol, const char *listen, const char *target,
+/* It listens at `path`, a unix socket's, at which nothing may be; NULL: at a free port of
+ * 127.0.0.1. `target` is HOST:PORT, with an address of digits, or the /PATH of a unix socket. NULL
+ * with the error. */
+struct relay *relay_start(enum relay_protocol protocol, const char *path, const char *target,
                           struct error *error);
 /* Ends its connections and its thread, removes its socket. NULL is allowed. */
 void relay_stop(struct relay *relay);
 
-/* Where it listens, as `listen` was given, but with the port that it has. */
+/* Where it listens: the path, or "127.0.0.1:PORT". */
 const char *relay_address(const struct relay *relay);
 
 /* One of a type (and stream) at a time: a second one takes the first one's place. False when it

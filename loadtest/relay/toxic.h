@@ -6,8 +6,6 @@
 #ifndef SECKILL_LOADTEST_RELAY_TOXIC_H
 #define SECKILL_LOADTEST_RELAY_TOXIC_H
 
-#include "base/error.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -50,7 +48,7 @@ struct relay_toxic {
      * RELAY_SWALLOW_REPLY with "COMMIT", in capitals, matches any reply that says that something
      * was committed: the reply to COMMIT itself, or to rows written outside a transaction.
      */
-    const char *what;
+    const char *what; /* borrowed for as long as the relay lives */
     int64_t nth;      /* from now on; 0 and 1: the next */
     bool then_refuse; /* RELAY_REFUSE is set where it bites: nobody comes back behind it */
 };

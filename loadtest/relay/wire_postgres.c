@@ -10,7 +10,6 @@
 
 #include <arpa/inet.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 enum {
@@ -45,7 +44,6 @@ static size_t read_header(struct wire *wire, struct wire_message *message, bool 
     message->left = said - LENGTH_BYTES;
     message->in_body = true;
     message->head_length = 0;
-    message->head[0] = '\0';
     return taken;
 }
 
@@ -62,16 +60,12 @@ static void read_startup(struct wire *wire, const struct wire_message *message)
         wire->begun = true;
 }
 
-static void end_request(struct wire *wire, const struct wire_message *message,
-                        struct wire_seen *seen)
+static enum wire_end end_request(struct wire *wire, const struct wire_message *message)
 {
-    if (!wire->begun) {
-        read_startup(wire, message);
-        seen->loose = true;
-        return;
-    }
-    seen->message = true;
-    seen->asks = strchr("SQF", message->line[0]) != NULL;
+    if (wire->begun)
+        return strchr("SQF", message->line[0]) ? WIRE_REQUEST : WIRE_PART;
+    read_startup(wire, message);
+    return WIRE_LOOSE;
 }
 
 /* "INSERT 0 5", "UPDATE 2" with no 0 at its end. */
@@ -87,45 +81,41 @@ static bool tells_of_rows(const char *tag)
 }
 
 /* ReadyForQuery. */
-static void end_reply(struct wire *wire, char status, struct wire_seen *seen)
+static enum wire_end end_reply(struct wire *wire, char status)
 {
-    bool alone = wire->transaction == 'I' && status == 'I' && !wire->failed;
+    bool alone = !wire->in_transaction && status == 'I' && !wire->reply.failed;
+    bool first = !wire->greeted;
 
-    seen->message = true;
-    seen->committed = wire->committed || (alone && wire->wrote);
-    seen->failed = wire->failed;
-    if (wire->greeted)
-        wire_pop(wire, seen);
+    wire->reply.committed |= (alone && wire->reply.wrote);
+    wire->in_transaction = status != 'I';
     wire->greeted = true;
-    wire->transaction = status;
-    wire->wrote = wire->committed = wire->failed = false;
+    return first ? WIRE_LOOSE : WIRE_REPLY;
 }
 
-static void end_part(struct wire *wire, const struct wire_message *message, struct wire_seen *seen)
+static enum wire_end end_part(struct wire *wire, const struct wire_message *message)
 {
-    /* CopyInResponse: the client has to go on before the reply does. */
-    seen->loose = !wire->greeted || wire->count == 0 || message->line[0] == 'G';
     switch (message->line[0]) {
     case 'C':
-        wire->committed |= strcmp(message->head, "COMMIT") == 0;
-        wire->wrote |= tells_of_rows(message->head);
+        wire->reply.committed |= strcmp(message->head, "COMMIT") == 0;
+        wire->reply.wrote |= tells_of_rows(message->head);
         break;
     case 'E':
-        wire->failed = true;
+        wire->reply.failed = true;
         break;
     case 'W':
         wire->blind = true;
         break; /* CopyBothResponse: a stream of another kind */
     case 'Z':
-        end_reply(wire, message->head[0], seen);
-        break;
+        return end_reply(wire, message->head[0]);
     default:
         break;
     }
+    /* CopyInResponse: the client has to go on before the reply does. */
+    return !wire->greeted || message->line[0] == 'G' ? WIRE_LOOSE : WIRE_PART;
 }
 
 static size_t feed(struct wire *wire, enum relay_stream stream, const char *bytes, size_t length,
-                   struct wire_seen *seen)
+                   enum wire_end *end)
 {
     struct wire_message *message = &wire->messages[stream];
     bool typed = stream == RELAY_DOWNSTREAM || wire->begun;
@@ -134,7 +124,7 @@ static size_t feed(struct wire *wire, enum relay_stream stream, const char *byte
     if (stream == RELAY_DOWNSTREAM && wire->raw_bytes > 0) {
         wire->raw_bytes--;
         wire->blind = bytes[0] != 'N';
-        seen->loose = true;
+        *end = WIRE_LOOSE;
         return 1;
     }
     if (!message->in_body)
@@ -147,10 +137,7 @@ static size_t feed(struct wire *wire, enum relay_stream stream, const char *byte
     if (message->left == 0) {
         message->in_body = false;
         message->line_length = 0;
-        if (stream == RELAY_UPSTREAM)
-            end_request(wire, message, seen);
-        else
-            end_part(wire, message, seen);
+        *end = stream == RELAY_UPSTREAM ? end_request(wire, message) : end_part(wire, message);
     }
     return at + (size_t)here;
 }

@@ -8,7 +8,6 @@
 #include "loadtest/relay/wire.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 enum { CRLF_BYTES = 2, BULK_MAX = 1 << 30 };
@@ -81,9 +80,9 @@ static bool end_reply_line(struct wire *wire, struct wire_message *message)
     int64_t number = strtoll(message->line + (message->line_length > 0), NULL, 10);
 
     if (message->depth == 0) {
-        wire->failed = message->line[0] == '-' || message->line[0] == '!';
-        wire->refused = message->line[0] == '_' || strcmp(message->line, "$-1") == 0 ||
-                        strcmp(message->line, ":0") == 0;
+        wire->reply.failed = message->line[0] == '-' || message->line[0] == '!';
+        wire->reply.refused = message->line[0] == '_' || strcmp(message->line, "$-1") == 0 ||
+                              strcmp(message->line, ":0") == 0;
     }
     switch (message->line[0]) {
     case '+':
@@ -140,7 +139,7 @@ static bool is_eval(const struct wire_message *command)
     return begins(command, "EVAL", false) || begins(command, "FCALL", false);
 }
 
-static void end_command(struct wire *wire, struct wire_seen *seen)
+static enum wire_end end_command(struct wire *wire)
 {
     static const char *const streams[] = {"SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE",  "MONITOR",
                                           "SYNC",      "PSYNC",      "CLIENT REPLY"};
@@ -148,19 +147,11 @@ static void end_command(struct wire *wire, struct wire_seen *seen)
 
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
         wire->blind |= begins(command, streams[i], true);
-    seen->message = seen->asks = true;
-}
-
-static void end_reply(struct wire *wire, struct wire_seen *seen)
-{
-    wire_pop(wire, seen);
-    seen->message = true;
-    seen->failed = wire->failed;
-    seen->refused = wire->refused;
+    return WIRE_REQUEST;
 }
 
 static size_t feed(struct wire *wire, enum relay_stream stream, const char *bytes, size_t length,
-                   struct wire_seen *seen)
+                   enum wire_end *end)
 {
     struct wire_message *message = &wire->messages[stream];
     bool whole = false, complete = false;
@@ -175,10 +166,8 @@ static size_t feed(struct wire *wire, enum relay_stream stream, const char *byte
                                                 : end_reply_line(wire, message);
         message->line_length = whole ? 0 : message->line_length;
     }
-    if (complete && stream == RELAY_UPSTREAM)
-        end_command(wire, seen);
-    else if (complete)
-        end_reply(wire, seen);
+    if (complete)
+        *end = stream == RELAY_UPSTREAM ? end_command(wire) : WIRE_REPLY;
     return wire->blind ? length : taken;
 }
 

@@ -211,48 +211,37 @@ TEST(who_is_held_may_be_parted)
     connect_again();
 }
 
-static int set_up(void **state)
+BEFORE_EACH()
 {
-    (void)state;
     witness_run(here.witness, "TRUNCATE bought");
-    here.relay = relay_start(RELAY_POSTGRES, "127.0.0.1:0", here.target, &error);
+    here.relay = relay_start(RELAY_POSTGRES, NULL, here.target, &error);
     t_done(here.relay, error);
     snprintf(here.through, sizeof here.through, "%s host=127.0.0.1 port=%s sslmode=prefer",
              here.conninfo, strchr(relay_address(here.relay), ':') + 1);
     here.client = NULL;
     connect_again();
-    return 0;
 }
 
-static int tear_down(void **state)
+AFTER_EACH()
 {
-    (void)state;
     PQfinish(here.client);
     relay_stop(here.relay);
-    return 0;
 }
 
-static int open_all(void **state)
+BEFORE_ALL()
 {
     char *folder = stack_socket_folder();
 
-    (void)state;
     snprintf(here.target, sizeof here.target, "%s/.s.PGSQL.5432", folder);
     free(folder);
     here.conninfo = stack_database_create(DATABASE);
     here.witness = witness_open(here.conninfo);
     witness_run(here.witness, "CREATE TABLE bought (n integer)");
-    return 0;
 }
 
-static int close_all(void **state)
+AFTER_ALL()
 {
-    (void)state;
     witness_close(here.witness);
     stack_database_drop(DATABASE);
     free(here.conninfo);
-    return 0;
 }
-
-TEST_GROUP(open_all, close_all)
-TEST_EACH(set_up, tear_down)

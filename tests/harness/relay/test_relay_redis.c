@@ -221,28 +221,22 @@ TEST(a_subscription_passes_unread)
     assert_int_equal(bitten(RELAY_SWALLOW_REPLY), 0);
 }
 
-static int set_up(void **state)
+BEFORE_EACH()
 {
     const char *real = stack_redis();
 
-    (void)state;
     here.witness = redis_link_open(real, &error);
     t_done(here.witness, error);
     ask(here.witness, NULL, "DEL " KEY);
-    here.relay = relay_start(RELAY_REDIS, "127.0.0.1:0", real + strlen("unix://"), &error);
+    here.relay = relay_start(RELAY_REDIS, NULL, real + strlen("unix://"), &error);
     t_done(here.relay, error);
     connect_again();
-    return 0;
 }
 
-static int tear_down(void **state)
+AFTER_EACH()
 {
-    (void)state;
     redisFree(here.client);
     relay_stop(here.relay);
     ask(here.witness, NULL, "DEL " KEY);
     redisFree(here.witness);
-    return 0;
 }
-
-TEST_EACH(set_up, tear_down)

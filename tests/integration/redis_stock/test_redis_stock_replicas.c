@@ -112,7 +112,7 @@ static int begin(void **state)
     here.primary = redis_own_start((const char *const[]){
         "--appendonly", "yes", "--appendfsync", "always", "--repl-diskless-sync-delay", "0", NULL});
     const char *address = t_text("127.0.0.1:%d", redis_own_port(here.primary));
-    here.relay = relay_start(RELAY_BYTES, "127.0.0.1:0", address, &error);
+    here.relay = relay_start(RELAY_BYTES, NULL, address, &error);
     if (!here.relay)
         fail_msg("%s", error.text);
     here.replica = redis_own_start(
