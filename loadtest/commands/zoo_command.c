@@ -9,7 +9,6 @@
 #include "loadtest/base/process.h"
 #include "loadtest/base/terminal.h"
 #include "loadtest/zoo/play.h"
-#include "loadtest/zoo/print.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +66,7 @@ static void list(const struct visit *visit)
     for (size_t i = 0; i < visit->zoo.count; i++) {
         const struct zoo_exhibit *one = &visit->zoo.exhibits[i];
         const char *lacks = zoo_stage_lacks(&visit->options->shared, one->nodes);
-        printf("%-16s %s%s%s%s\n", one->unsafe.strategy, one->title, lacks ? " (needs " : "",
+        printf("%-16s %s%s%s%s\n", one->unsafe.strategy, one->title.en, lacks ? " (needs " : "",
                lacks ? lacks : "", lacks ? ")" : "");
     }
     puts("\nseckill-loadtest zoo NAME plays one, zoo all every one.");
@@ -121,6 +120,10 @@ int command_zoo(const struct zoo_options *options)
         list(&visit);
     else
         status = choose_all(&visit, &error) ? play(&visit) : process_fail(error.text);
+    for (size_t i = 0; i < visit.count; i++) {
+        zoo_record_drop(&visit.pairs[i].unsafe);
+        zoo_record_drop(&visit.pairs[i].safe);
+    }
     free(visit.pairs);
     zoo_close(&visit.zoo);
     return status;

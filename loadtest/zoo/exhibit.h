@@ -1,8 +1,7 @@
 /*
  * The exhibits: for each strategy that lacks a letter of its promise, the shortest interleaving
  * that breaks it, and the same with one that keeps it. They are texts, exhibits/NAME.zoo, and built
- * into the program; exhibits/steps.zoo says how they are written. Words for a reader have their
- * Chinese beside them (…_zh; NULL: there is none).
+ * into the program; exhibits/steps.zoo says how they are written.
  *
  * Statements and scripts are the server's own, by name (sql/, lua/), so they cannot drift. Redis's
  * and memcached's commands stand in the texts as the server's locks send them;
@@ -18,6 +17,11 @@
 enum { ZOO_BUYERS = 3, ZOO_STEP_VERBS = 9, ZOO_STEPS = 16, ZOO_VERBS = 48 };
 enum zoo_column { A, B, C };
 
+/* Words for a reader; NULL: there are none. */
+struct zoo_text {
+    const char *en, *zh;
+};
+
 /* A SALE is a statement whose rows are orders. */
 enum zoo_kind { ZOO_SQL, ZOO_SALE, ZOO_REDIS, ZOO_MEMCACHED, ZOO_RUN, ZOO_DIES };
 
@@ -32,7 +36,7 @@ struct zoo_verb {
     bool happens;      /* the stage's own session sends it, and it is shown as a remark */
     const char *words; /* as they are written; of a statement its values */
     const char *text;  /* of the statement, or of the script that EVAL runs */
-    const char *shows, *shows_zh;
+    struct zoo_text shows;
     const char *gives; /* NULL: whatever comes */
 };
 
@@ -43,7 +47,7 @@ struct zoo_step {
     const struct zoo_verb *verbs[ZOO_STEP_VERBS];
     size_t waits; /* the verb that waits for another buyer's lock, from 1 on; 0: none */
     bool resumes; /* the step that waits ends, and what it has left is done */
-    const char *note, *note_zh;
+    struct zoo_text note;
     /* "201", "202 queued": the buyer is told yes, and must have been sold something. Anything else
      * is a no, and it must not. NULL: nothing. */
     const char *answer;
@@ -60,7 +64,7 @@ enum zoo_end {
 
 struct zoo_act {
     const char *strategy;
-    const char *story, *story_zh; /* what happens, in a sentence or two */
+    struct zoo_text story; /* what happens, in a sentence or two */
     int stock, buyers;
     enum zoo_end end;
     size_t count;
@@ -69,7 +73,7 @@ struct zoo_act {
 
 /* One whose texts were read stays where it is: steps point at its verbs. */
 struct zoo_exhibit {
-    const char *title, *title_zh;
+    struct zoo_text title;
     unsigned nodes; /* that it uses, a bit each */
     struct zoo_act unsafe, safe;
     size_t verbs_count;

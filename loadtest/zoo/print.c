@@ -1,10 +1,8 @@
-/* See print.h. */
-#include "loadtest/zoo/print.h"
-
-#include "loadtest/base/utf8.h"
+/* See play.h: records in a terminal, and as the data of the live page. */
 #include "loadtest/zoo/play.h"
 
-#include <jansson.h>
+#include "loadtest/base/utf8.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,8 +86,8 @@ static void print_head(FILE *to, const struct zoo_exhibit *exhibit, const struct
 {
     int width = cell_width(act, columns);
     bool is_safe = act == &exhibit->safe;
-    fprintf(to, is_safe ? "\nThe same with %s\n" : "%s: %s\n", act->strategy, exhibit->title);
-    for (const char *text = act->story; *text;)
+    fprintf(to, is_safe ? "\nThe same with %s\n" : "%s: %s\n", act->strategy, exhibit->title.en);
+    for (const char *text = act->story.en; *text;)
         text = print_line(to, text, columns);
     fprintf(to, "\nstock %d\n%*s", act->stock, NUMBER_WIDTH, "");
     for (int i = 0; i < act->buyers; i++)
@@ -97,31 +95,33 @@ static void print_head(FILE *to, const struct zoo_exhibit *exhibit, const struct
     fputc('\n', to);
 }
 
-static void cell_text(const struct zoo_row *row, char out[CELL_SIZE])
+static void cell_text(const json_t *step, char out[CELL_SIZE])
 {
     *out = '\0';
-    for (size_t i = 0; i < row->count; i++) {
-        const struct zoo_line *line = &row->lines[i];
+    for (size_t i = 1; i < json_array_size(step); i++) {
+        const char *kind = "", *text = "", *came = "";
         size_t used = strlen(out);
-        snprintf(out + used, CELL_SIZE - used, "%s%s%s%s%s%s", i ? "\n" : "",
-                 line->kind == ZOO_NOTE     ? "("
-                 : line->kind == ZOO_ANSWER ? "is told "
-                                            : "",
-                 line->text, *line->came ? " → " : "", line->came,
-                 line->kind == ZOO_NOTE ? ")" : "");
+        json_unpack(json_array_get(step, i), "[sss]", &kind, &text, &came);
+        bool is_note = *kind == 'n', has_come = *came && !is_note;
+        snprintf(out + used, CELL_SIZE - used, "%s%s%s%s%s%s", i > 1 ? "\n" : "",
+                 is_note        ? "("
+                 : *kind == 'a' ? "is told "
+                                : "",
+                 text, has_come ? " → " : "", has_come ? came : "", is_note ? ")" : "");
         bind_answer(out + used);
     }
 }
 
-static void print_row(FILE *to, const struct zoo_act *act, const struct zoo_row *row, int columns)
+static void print_step(FILE *to, const struct zoo_record *record, size_t at, int columns)
 {
-    int width = cell_width(act, columns);
+    const json_t *step = json_array_get(record->steps, at);
+    int width = cell_width(record->act, columns);
     char cell[CELL_SIZE], number[8];
-    cell_text(row, cell);
-    snprintf(number, sizeof number, "%d", row->number);
+    cell_text(step, cell);
+    snprintf(number, sizeof number, "%zu", at + 1);
     for (const char *text = cell; *text;) {
         fprintf(to, "%-*s%*s", NUMBER_WIDTH, text == cell ? number : "",
-                (int)row->who * (width + 2), "");
+                (int)json_integer_value(json_array_get(step, 0)) * (width + 2), "");
         text = print_line(to, text, width);
     }
 }
@@ -131,8 +131,8 @@ void zoo_print_act(FILE *to, const struct zoo_exhibit *exhibit, const struct zoo
 {
     char verdict[ZOO_VERDICT_SIZE];
     print_head(to, exhibit, record->act, columns);
-    for (size_t i = 0; i < record->count; i++)
-        print_row(to, record->act, &record->rows[i], columns);
+    for (size_t i = 0; i < json_array_size(record->steps); i++)
+        print_step(to, record, i, columns);
     say_verdict(&record->books, false, verdict);
     if (whole)
         fprintf(to, "The rows say: %s\n", verdict);
@@ -141,38 +141,22 @@ void zoo_print_act(FILE *to, const struct zoo_exhibit *exhibit, const struct zoo
 /* --- the data of the live page: an object a strategy, each on a line, so that a change shows ---
  */
 
-/* [who, ["s", sent, came] or ["n", note, its Chinese] or ["a", answer, ""] …] */
-static json_t *row_json(const struct zoo_row *row)
-{
-    static const char *const kinds[] = {[ZOO_SENT] = "s", [ZOO_NOTE] = "n", [ZOO_ANSWER] = "a"};
-    json_t *out = json_array();
-    json_array_append_new(out, json_integer((json_int_t)row->who));
-    for (size_t i = 0; i < row->count; i++) {
-        const struct zoo_line *line = &row->lines[i];
-        json_array_append_new(out, json_pack("[sss]", kinds[line->kind], line->text,
-                                             line->zh ? line->zh : line->came));
-    }
-    return out;
-}
-
 static json_t *record_json(const struct zoo_record *record)
 {
+    const struct zoo_act *act = record->act;
     char verdict[ZOO_VERDICT_SIZE], verdict_zh[ZOO_VERDICT_SIZE];
-    json_t *rows = json_array();
-    for (size_t i = 0; i < record->count; i++)
-        json_array_append_new(rows, row_json(&record->rows[i]));
     say_verdict(&record->books, false, verdict);
     say_verdict(&record->books, true, verdict_zh);
-    return json_pack("{s:s, s:s, s:s?, s:i, s:i, s:o, s:s, s:s}", "strategy", record->act->strategy,
-                     "story", record->act->story, "story_zh", record->act->story_zh, "stock",
-                     record->act->stock, "buyers", record->act->buyers, "rows", rows, "verdict",
-                     verdict, "verdict_zh", verdict_zh);
+    return json_pack("{s:s, s:s, s:s?, s:i, s:i, s:O, s:s, s:s}", "strategy", act->strategy,
+                     "story", act->story.en, "story_zh", act->story.zh, "stock", act->stock,
+                     "buyers", act->buyers, "rows", record->steps, "verdict", verdict, "verdict_zh",
+                     verdict_zh);
 }
 
 static char *pair_json(const struct zoo_pair *pair)
 {
-    json_t *both = json_pack("{s:s, s:s?, s:o, s:o}", "title", pair->exhibit->title, "title_zh",
-                             pair->exhibit->title_zh, "unsafe", record_json(&pair->unsafe), "safe",
+    json_t *both = json_pack("{s:s, s:s?, s:o, s:o}", "title", pair->exhibit->title.en, "title_zh",
+                             pair->exhibit->title.zh, "unsafe", record_json(&pair->unsafe), "safe",
                              record_json(&pair->safe));
     char *text = json_dumps(both, JSON_COMPACT);
     json_decref(both);

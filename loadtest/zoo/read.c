@@ -4,7 +4,7 @@
  */
 #include "loadtest/zoo/exhibit.h"
 
-#include "loadtest/zoo/value.h"
+#include "loadtest/zoo/stage.h"
 
 #include "exhibit_text.h"
 #include "lua_text.h"
@@ -18,7 +18,7 @@ struct reader {
     struct zoo_exhibit *exhibit;
     struct zoo_act *act;   /* that is being read; NULL: none yet */
     struct zoo_verb *verb; /* the step that was defined last */
-    const char **zh;       /* where the Chinese of the words read last goes; NULL: nowhere */
+    struct zoo_text *text; /* the words read last; NULL: none that may have Chinese */
     char *rest;
     int line, next_line;
     struct error *error;
@@ -133,7 +133,7 @@ static bool check_values(struct reader *reader, const char *text)
 {
     for (; *text; text++) {
         size_t length = zoo_value_name(text);
-        if (length && !zoo_value_exists(text))
+        if (length && zoo_value_find(text) < 0)
             return error_fail(reader->error, "there is no value %.*s", (int)length, text);
     }
     return true;
@@ -179,7 +179,7 @@ static bool read_definition(struct reader *reader, char *rest)
         if (!verb->text)
             return error_fail(reader->error, "there is no statement '%s' in sql/", statement);
     }
-    verb->words = verb->shows = rest;
+    verb->words = verb->shows.en = rest;
     reader->verb = verb;
     exhibit->verbs_count++;
     return verb->kind == ZOO_RUN || check_words(reader, verb);
@@ -252,8 +252,8 @@ static bool read_note(struct reader *reader, struct zoo_step *step, char **rest)
     if (!end)
         return error_fail(reader->error, "the remark has no ')'");
     *end = '\0';
-    step->note = *rest + 1;
-    reader->zh = &step->note_zh;
+    step->note.en = *rest + 1;
+    reader->text = &step->note;
     *rest = end + 1 + (end[1] == ' ');
     return true;
 }
@@ -282,32 +282,35 @@ static bool read_step(struct reader *reader, enum zoo_column who, char *rest)
         return error_fail(reader->error, "the answer is missing");
     if (step->resumes && step->count)
         return error_fail(reader->error, "'goes-on' stands alone");
-    return step->count || step->resumes || step->note ||
+    return step->count || step->resumes || step->note.en ||
            error_fail(reader->error, "the buyer does nothing");
 }
 
 /* Files --------------------------------------------------------------------------------------- */
 
+/* Where the words behind such a keyword are kept; NULL: nowhere. */
+static struct zoo_text *find_words(const struct reader *reader, const char *keyword)
+{
+    if (strcmp(keyword, "title") == 0)
+        return &reader->exhibit->title;
+    if (strcmp(keyword, "shows") == 0 && reader->verb)
+        return &reader->verb->shows;
+    return strcmp(keyword, "story") == 0 && reader->act ? &reader->act->story : NULL;
+}
+
 /* Of a line that is kept as it stands; false: it is none of these. */
 static bool keep_text(struct reader *reader, const char *keyword, const char *rest)
 {
-    const char **zh = NULL;
-    if (strcmp(keyword, "title") == 0) {
-        reader->exhibit->title = rest;
-        zh = &reader->exhibit->title_zh;
-    } else if (strcmp(keyword, "shows") == 0 && reader->verb) {
-        reader->verb->shows = rest;
-        zh = &reader->verb->shows_zh;
-    } else if (strcmp(keyword, "zh") == 0 && reader->zh)
-        *reader->zh = rest;
+    struct zoo_text *words = find_words(reader, keyword);
+    if (words)
+        words->en = rest;
+    else if (strcmp(keyword, "zh") == 0 && reader->text)
+        reader->text->zh = rest;
     else if (strcmp(keyword, "gives") == 0 && reader->verb && reader->verb->node < ZOO_NODES)
         reader->verb->gives = rest;
-    else if (strcmp(keyword, "story") == 0 && reader->act) {
-        reader->act->story = rest;
-        zh = &reader->act->story_zh;
-    } else
+    else
         return false;
-    reader->zh = zh;
+    reader->text = words;
     return true;
 }
 
@@ -351,7 +354,7 @@ static bool check_act(const struct zoo_act *act, const char *name, struct error 
 {
     if (!act->strategy)
         return error_fail(error, "it has no '%s'", name);
-    const char *lacks = !act->story            ? "story"
+    const char *lacks = !act->story.en         ? "story"
                         : !act->stock          ? "setup"
                         : !act->count          ? "steps"
                         : act->end == ZOO_ENDS ? "ends"
@@ -362,7 +365,7 @@ static bool check_act(const struct zoo_act *act, const char *name, struct error 
 /* One that breaks nothing, or a cure that does not help, is none. */
 static bool check_exhibit(const struct zoo_exhibit *exhibit, struct error *error)
 {
-    if (!exhibit->title)
+    if (!exhibit->title.en)
         return error_fail(error, "it has no title");
     if (!check_act(&exhibit->unsafe, "unsafe", error) || !check_act(&exhibit->safe, "safe", error))
         return false;
@@ -373,7 +376,7 @@ static bool check_exhibit(const struct zoo_exhibit *exhibit, struct error *error
 bool zoo_exhibit_read(struct zoo_exhibit *exhibit, const char *file, const char *text,
                       struct error *error)
 {
-    *exhibit = (struct zoo_exhibit){.title = NULL};
+    *exhibit = (struct zoo_exhibit){.nodes = 0};
     if (!read_text(exhibit, &exhibit->texts[0], "steps.zoo", exhibit_texts[EXHIBIT_STEPS], error) ||
         !read_text(exhibit, &exhibit->texts[1], file, text, error))
         return false;

@@ -4,13 +4,15 @@
 #include "base/random/random.h"
 #include "loadtest/judge/connect.h"
 #include "loadtest/judge/redis_link.h"
-#include "loadtest/zoo/memcached.h"
 
 #include "sql_text.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* The n-th of Redlock's, from 1 on; "": there are fewer. */
 static void find_url(const char *urls, int n, char *out, size_t size)
@@ -57,14 +59,68 @@ static redisContext *open_redis(const struct options *options, enum zoo_node nod
     return redis;
 }
 
+static redisContext *open_memcached(const char *address, struct error *error)
+{
+    static const char scheme[] = "unix://";
+    const struct timeval limit = {.tv_sec = 5};
+    const char *colon = strrchr(address, ':');
+    char host[256];
+    bool is_path = strncmp(address, scheme, strlen(scheme)) == 0;
+    snprintf(host, sizeof host, "%.*s", colon ? (int)(colon - address) : 0, address);
+    redisContext *session =
+        is_path
+            ? redisConnectUnixWithTimeout(address + strlen(scheme), limit)
+            : redisConnectWithTimeout(host, colon ? (int)strtol(colon + 1, NULL, 10) : 0, limit);
+    if (session && !session->err && redisSetTimeout(session, limit) == REDIS_OK)
+        return session;
+    error_fail(error, "memcached (--memcached): %s", session ? session->errstr : "out of memory");
+    if (session)
+        redisFree(session);
+    return NULL;
+}
+
 redisContext *zoo_node(struct zoo_stage *stage, struct zoo_sessions *sessions, enum zoo_node node,
                        struct error *error)
 {
     if (!sessions->nodes[node])
         sessions->nodes[node] = node == NODE_MEMCACHED
-                                    ? memcached_open(stage->options->memcached, error)
+                                    ? open_memcached(stage->options->memcached, error)
                                     : open_redis(stage->options, node, error);
     return sessions->nodes[node];
+}
+
+/* A line that ends an answer: every one but VALUE and what follows it. */
+static bool is_whole(const char *reply, size_t length)
+{
+    if (length < 2 || memcmp(reply + length - 2, "\r\n", 2) != 0)
+        return false;
+    return strncmp(reply, "VALUE ", 6) != 0 ||
+           (length >= 7 && memcmp(reply + length - 7, "\r\nEND\r\n", 7) == 0);
+}
+
+bool zoo_memcached_say(redisContext *session, const char *command, char reply[MEMCACHED_REPLY_SIZE],
+                       struct error *error)
+{
+    char line[MEMCACHED_REPLY_SIZE];
+    size_t length = 0;
+    int size = snprintf(line, sizeof line, "%s\r\n", command);
+    if (size >= (int)sizeof line || send(session->fd, line, (size_t)size, MSG_NOSIGNAL) != size)
+        return error_fail(error, "memcached: the command cannot be sent");
+    while (!is_whole(reply, length)) {
+        ssize_t got = length + 1 < MEMCACHED_REPLY_SIZE
+                          ? recv(session->fd, reply + length, MEMCACHED_REPLY_SIZE - 1 - length, 0)
+                          : 0;
+        if (got <= 0)
+            return error_fail(error, "memcached: %s",
+                              got < 0 ? strerror(errno) : "no whole answer");
+        length += (size_t)got;
+        reply[length] = '\0';
+    }
+    reply[length - 2] = '\0';
+    return strncmp(reply, "ERROR", 5) != 0 && strncmp(reply, "CLIENT_ERROR", 12) != 0 &&
+                   strncmp(reply, "SERVER_ERROR", 12) != 0
+               ? true
+               : error_fail(error, "memcached: %s", reply);
 }
 
 void zoo_hang_up(struct zoo_sessions *sessions)
@@ -128,7 +184,7 @@ bool zoo_stage_open(struct zoo_stage *stage, const struct options *options, stru
 {
     char token[RANDOM_TOKEN_LENGTH + 1];
     struct error ignored;
-    *stage = (struct zoo_stage){.options = options};
+    *stage = (struct zoo_stage){.options = options, .keys = json_object()};
     random_token(token);
     snprintf(stage->prefix, sizeof stage->prefix, "{seckill-zoo-%.12s}", token);
     if (zoo_pg(stage, &stage->own, error) && make_schema(stage, error) && make_tables(stage, error))
@@ -137,26 +193,12 @@ bool zoo_stage_open(struct zoo_stage *stage, const struct options *options, stru
     return false;
 }
 
-bool zoo_stage_remember(struct zoo_stage *stage, const char *word, struct error *error)
-{
-    size_t length = strlen(stage->prefix);
-    if (strncmp(word, stage->prefix, length) != 0 || word[length] != ':')
-        return true;
-    for (size_t i = 0; i < stage->keys_count; i++)
-        if (strcmp(stage->keys[i], word) == 0)
-            return true;
-    if (stage->keys_count == ZOO_KEYS)
-        return error_fail(error, "the exhibits have more than %d keys", ZOO_KEYS);
-    snprintf(stage->keys[stage->keys_count++], ZOO_KEY_SIZE, "%s", word);
-    return true;
-}
-
 static bool forget_key(redisContext *node, bool is_memcached, const char *key, struct error *error)
 {
     char command[128], reply[MEMCACHED_REPLY_SIZE];
     snprintf(command, sizeof command, "delete %s", key);
     if (is_memcached)
-        return memcached_say(node, command, reply, error);
+        return zoo_memcached_say(node, command, reply, error);
     redisReply *deleted = redis_link_ask(node, error, "DEL %s", key);
     freeReplyObject(deleted);
     return deleted != NULL;
@@ -165,6 +207,8 @@ static bool forget_key(redisContext *node, bool is_memcached, const char *key, s
 /* In the nodes that somebody has used. */
 static bool forget_keys(struct zoo_stage *stage, struct error *error)
 {
+    const char *key;
+    json_t *ignored;
     bool good = true;
     for (enum zoo_node node = 0; node < ZOO_NODES; node++) {
         bool used = stage->own.nodes[node] != NULL;
@@ -172,8 +216,10 @@ static bool forget_keys(struct zoo_stage *stage, struct error *error)
             used = used || stage->buyers[i].sessions.nodes[node];
         redisContext *session = used ? zoo_node(stage, &stage->own, node, error) : NULL;
         good = good && (session || !used);
-        for (size_t i = 0; session && i < stage->keys_count; i++)
-            good = forget_key(session, node == NODE_MEMCACHED, stage->keys[i], error) && good;
+        json_object_foreach(session ? stage->keys : NULL, key, ignored)
+        {
+            good = forget_key(session, node == NODE_MEMCACHED, key, error) && good;
+        }
     }
     return good;
 }
@@ -186,6 +232,8 @@ bool zoo_stage_close(struct zoo_stage *stage, struct error *error)
     if (stage->has_schema)
         good = run(stage->own.pg, "DROP SCHEMA " ZOO_SCHEMA " CASCADE", error) && good;
     zoo_hang_up(&stage->own);
+    json_decref(stage->keys);
+    stage->keys = NULL;
     stage->has_schema = false;
     return good;
 }
@@ -235,4 +283,85 @@ bool zoo_stage_count(struct zoo_stage *stage, struct zoo_books *books, struct er
     bool good = life != NULL;
     freeReplyObject(life);
     return good;
+}
+
+/* Values -------------------------------------------------------------------------------------- */
+
+size_t zoo_value_name(const char *text)
+{
+    size_t letters = *text == '{' ? strspn(text + 1, "abcdefghijklmnopqrstuvwxyz") : 0;
+    return letters && text[letters + 1] == '}' ? letters + 2 : 0;
+}
+
+int zoo_value_find(const char *text)
+{
+    static const char *const names[ZOO_VALUES] = {
+        [FIGURE_NUMBER] = "{number}", [FIGURE_STOCK] = "{stock}",  [FIGURE_LEFT] = "{left}",
+        [FIGURE_EPOCH] = "{epoch}",   [FIGURE_FENCE] = "{fence}",  [FIGURE_CAS] = "{cas}",
+        [VALUE_LETTER] = "{letter}",  [VALUE_PREFIX] = "{prefix}",
+    };
+    for (int i = 0; i < ZOO_VALUES; i++)
+        if (strncmp(text, names[i], strlen(names[i])) == 0)
+            return i;
+    return -1;
+}
+
+static void add(char *to, const char *text)
+{
+    size_t used = strlen(to);
+    snprintf(to + used, ZOO_VALUE_SIZE - used, "%s", text);
+}
+
+void zoo_value_fill(struct zoo_value *out, const struct zoo_stage *stage,
+                    const struct zoo_buyer *buyer, const char *text)
+{
+    *out = (struct zoo_value){.sent = ""};
+    for (size_t length; *text; text += length) {
+        char value[80] = {*text, '\0'};
+        int known = zoo_value_find(text);
+        length = known < 0 ? 1 : zoo_value_name(text);
+        if (*text == '@') /* shown without what makes the key the zoo's own */
+            snprintf(value, sizeof value, "%s:", stage->prefix);
+        else if (known == VALUE_PREFIX)
+            snprintf(value, sizeof value, "%s", stage->prefix);
+        else if (known == VALUE_LETTER)
+            value[0] = (char)('A' + (int)buyer->column);
+        else if (known >= 0)
+            snprintf(value, sizeof value, "%" PRId64, buyer->figures[known]);
+        add(out->sent, value);
+        add(out->shown, *text == '@' ? "" : value);
+    }
+}
+
+bool zoo_value_word(const char **at, char out[ZOO_VALUE_SIZE])
+{
+    const char *text = *at + strspn(*at, " ");
+    bool quoted = *text == '"';
+    size_t used = 0;
+    if (!*text)
+        return false;
+    for (text += quoted; *text && *text != (quoted ? '"' : ' '); text++) {
+        char byte = *text;
+        if (used + 1 == ZOO_VALUE_SIZE)
+            return false;
+        if (byte == '\\' && (text[1] == 'r' || text[1] == 'n'))
+            byte = *++text == 'r' ? '\r' : '\n';
+        out[used++] = byte;
+    }
+    out[used] = '\0';
+    *at = text + (quoted && *text);
+    return true;
+}
+
+int zoo_value_words(struct zoo_value out[ZOO_WORDS], const struct zoo_stage *stage,
+                    const struct zoo_buyer *buyer, const char *text)
+{
+    char word[ZOO_VALUE_SIZE];
+    int count = 0;
+    for (; count < ZOO_WORDS && zoo_value_word(&text, word); count++) {
+        zoo_value_fill(&out[count], stage, buyer, word);
+        if (*word == '@')
+            json_object_set_new(stage->keys, out[count].sent, json_true());
+    }
+    return count;
 }

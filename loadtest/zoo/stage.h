@@ -17,6 +17,7 @@
 #include "loadtest/zoo/exhibit.h"
 
 #include <hiredis/hiredis.h>
+#include <jansson.h>
 #include <libpq-fe.h>
 #include <stdint.h>
 
@@ -28,7 +29,8 @@ struct zoo_sessions {
     redisContext *nodes[ZOO_NODES];
 };
 
-/* What a buyer has read last, but for its number; LEFT is the stock less one. */
+/* The values that an exhibit's words name, in braces: what a buyer has read last, but for its
+ * number; LEFT is the stock less one. And two that are no figures. */
 enum zoo_figure {
     FIGURE_NUMBER,
     FIGURE_STOCK,
@@ -36,7 +38,10 @@ enum zoo_figure {
     FIGURE_EPOCH,
     FIGURE_FENCE,
     FIGURE_CAS,
-    ZOO_FIGURES
+    ZOO_FIGURES,
+    VALUE_LETTER = ZOO_FIGURES,
+    VALUE_PREFIX,
+    ZOO_VALUES
 };
 
 struct zoo_buyer {
@@ -48,14 +53,11 @@ struct zoo_buyer {
     const struct zoo_step *waited; /* the step that waits for a lock, as its text says */
 };
 
-enum { ZOO_KEYS = 32, ZOO_KEY_SIZE = 96 };
-
 struct zoo_stage {
     const struct options *options; /* borrowed: where the backends are */
     struct zoo_sessions own;
-    char prefix[64];                   /* of keys */
-    char keys[ZOO_KEYS][ZOO_KEY_SIZE]; /* that were named */
-    size_t keys_count;
+    char prefix[64]; /* of keys */
+    json_t *keys;    /* owned: an object, with a member for each that was named */
     bool has_schema;
     struct zoo_buyer buyers[ZOO_BUYERS];
 };
@@ -87,37 +89,47 @@ redisContext *zoo_node(struct zoo_stage *stage, struct zoo_sessions *sessions, e
 /* Ends them all, and with them their transactions. */
 void zoo_hang_up(struct zoo_sessions *sessions);
 
-/* Of a word that is sent: where it is a key of the zoo's own it will be taken away at the end.
- * False with the error: there are too many. */
-bool zoo_stage_remember(struct zoo_stage *stage, const char *word, struct error *error);
 /* Runs a statement of the zoo's own, in its schema. */
 bool zoo_stage_run(struct zoo_stage *stage, const char *sql, struct error *error);
 
-/* An exhibit as it was played: each step with what was sent and what came back, and the books at
- * the end. */
-enum { ZOO_LINES = ZOO_STEP_VERBS + 2, ZOO_LINE_SIZE = 200, ZOO_CAME_SIZE = 64 };
+/*
+ * A session with memcached, in its text protocol (doc/protocol.txt of memcached): one command, one
+ * answer. It is hiredis's connection, which dials hosts and paths and has limits, and of which the
+ * socket alone is used: the harness needs no library for one exhibit.
+ *
+ * Sends a command, less its last line end, and reads its answer, less its last one: "STORED",
+ * "END", or with what a key holds "VALUE key flags bytes number\r\ntext\r\nEND". An answer that is
+ * an error, or too long, is an error.
+ */
+enum { MEMCACHED_REPLY_SIZE = 256 };
+bool zoo_memcached_say(redisContext *session, const char *command, char reply[MEMCACHED_REPLY_SIZE],
+                       struct error *error);
 
-enum zoo_line_kind { ZOO_SENT, ZOO_NOTE, ZOO_ANSWER };
+/* Values ------------------------------------------------------------------------------------- */
 
-struct zoo_line {
-    enum zoo_line_kind kind;
-    char text[ZOO_LINE_SIZE];
-    char came[ZOO_CAME_SIZE]; /* "": nothing that matters */
-    const char *zh;           /* a note's; borrowed from the exhibit */
+enum { ZOO_VALUE_SIZE = 256, ZOO_WORDS = 24 };
+
+/* A value as it is sent, and as it is shown: "{seckill-zoo-1f3a}:lock", "lock". */
+struct zoo_value {
+    char sent[ZOO_VALUE_SIZE], shown[ZOO_VALUE_SIZE];
 };
 
-struct zoo_row {
-    int number; /* from 1 on */
-    enum zoo_column who;
-    size_t count;
-    struct zoo_line lines[ZOO_LINES];
-};
+/* The length of "{name}" that `text` begins with; 0: no name in braces. */
+size_t zoo_value_name(const char *text);
+/* Which of the values `text` begins with, in braces; -1: none. */
+int zoo_value_find(const char *text);
 
-struct zoo_record {
-    const struct zoo_act *act; /* borrowed */
-    size_t count;
-    struct zoo_row rows[ZOO_STEPS];
-    struct zoo_books books;
-};
+/* A template with its names replaced. */
+void zoo_value_fill(struct zoo_value *out, const struct zoo_stage *stage,
+                    const struct zoo_buyer *buyer, const char *text);
+
+/* The next word of `at`, behind which it then stands, without its quotes and with its line ends.
+ * False: there is none, or it is too long. */
+bool zoo_value_word(const char **at, char out[ZOO_VALUE_SIZE]);
+
+/* The words of a template, each filled. How many. A key of the zoo's own among them will be taken
+ * away at the end. */
+int zoo_value_words(struct zoo_value out[ZOO_WORDS], const struct zoo_stage *stage,
+                    const struct zoo_buyer *buyer, const char *text);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "harness/fixtures/program.h"
 #include "loadtest/zoo/play.h"
-#include "loadtest/zoo/print.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -73,10 +72,9 @@ static void play(const struct zoo_act *act, struct zoo_record *record)
 /* What an act says of itself that is not so; borrowed until the next call. */
 static const char *refused_act(const struct zoo_act *act)
 {
-    struct zoo_record *record = calloc(1, sizeof *record);
-    assert_non_null(record);
-    assert_false(zoo_play(&stage, act, record, &error));
-    free(record);
+    struct zoo_record record;
+    assert_false(zoo_play(&stage, act, &record, &error));
+    zoo_record_drop(&record);
     return error.text;
 }
 
@@ -110,38 +108,30 @@ static size_t keys(const char *pattern)
 /* Each exhibit on a line. */
 static void is_in(const char *document, const struct zoo_pair *pair)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    assert_non_null(to);
-    assert_true(zoo_print_json(to, pair, 1));
-    int closed = fclose(to);
-    assert_int_equal(closed, 0);
-    char *line = strchr(text, '\n') + 1;
+    assert_true(zoo_print_json(t_print(), pair, 1));
+    char *line = strchr(t_printed(), '\n') + 1;
     line[strcspn(line, "\n")] = '\0';
     if (!strstr(document, line))
         fail_msg("zoo.json has not this; write it anew (seckill-loadtest zoo --format json):\n%s",
                  line);
-    free(text);
 }
 
 TEST_WITH(each_exhibit_is_as_its_page_says, NULL, close_stage)
 {
     char *data = t_read_all(ZOO_JSON);
-    struct zoo_pair *pair = calloc(1, sizeof *pair);
-    assert_non_null(pair);
     open_stage();
     for (size_t i = 0; i < zoo.count; i++) {
-        pair->exhibit = &zoo.exhibits[i];
-        if (!can_be_played(pair->exhibit))
+        struct zoo_pair pair = {.exhibit = &zoo.exhibits[i]};
+        if (!can_be_played(pair.exhibit))
             continue;
-        play(&pair->exhibit->unsafe, &pair->unsafe);
-        play(&pair->exhibit->safe, &pair->safe);
-        assert_int_not_equal(zoo_end_of(&pair->unsafe.books), ZOO_KEPT);
-        assert_int_equal(zoo_end_of(&pair->safe.books), ZOO_KEPT);
-        is_in(data, pair);
+        play(&pair.exhibit->unsafe, &pair.unsafe);
+        play(&pair.exhibit->safe, &pair.safe);
+        assert_int_not_equal(zoo_end_of(&pair.unsafe.books), ZOO_KEPT);
+        assert_int_equal(zoo_end_of(&pair.safe.books), ZOO_KEPT);
+        is_in(data, &pair);
+        zoo_record_drop(&pair.unsafe);
+        zoo_record_drop(&pair.safe);
     }
-    free(pair);
     free(data);
     assert_int_equal(close_stage(state), 0);
     assert_int_equal(keys("*seckill-zoo*"), 0);
@@ -305,16 +295,14 @@ TEST(an_interrupted_one_leaves_nothing)
     assert_int_equal(keys("*seckill-zoo*"), 0);
 }
 
-static int open_all(void **state)
+BEFORE_ALL()
 {
     t_done(zoo_open(&zoo, &error), error);
-    return program_one(state);
+    program = program_create(1);
 }
 
-static int close_all(void **state)
+AFTER_ALL()
 {
     zoo_close(&zoo);
-    return program_end(state);
+    program_destroy(program);
 }
-
-TEST_GROUP(open_all, close_all)

@@ -32,13 +32,13 @@ TEST(a_text_is_an_exhibit)
                                "safe other\nstory -\nsetup stock 1\nB add\nends kept";
     assert_true(zoo_exhibit_read(&exhibit, "one.zoo", text, &error));
     const struct zoo_step *step = &exhibit.unsafe.steps[1];
-    HAS(exhibit, title, "Two words", unsafe.strategy, "one", unsafe.story, "In two lines.",
+    HAS(exhibit, title.en, "Two words", unsafe.strategy, "one", unsafe.story.en, "In two lines.",
         unsafe.stock, 2, unsafe.buyers, 3, unsafe.count, 3, unsafe.end, ZOO_LOST);
-    HAS(*step, who, C, count, 3, waits, 2, note, "a remark: of two", verbs[2]->name, "commit",
+    HAS(*step, who, C, count, 3, waits, 2, note.en, "a remark: of two", verbs[2]->name, "commit",
         answer, "409 sold_out");
     HAS(step[1], resumes, true, answer, "202 queued");
     const struct zoo_verb *add = exhibit.safe.steps[0].verbs[0];
-    HAS(*add, kind, ZOO_MEMCACHED, shows, "add it", gives, "STORED");
+    HAS(*add, kind, ZOO_MEMCACHED, shows.en, "add it", gives, "STORED");
     assert_int_equal(exhibit.nodes, 1U << NODE_MEMCACHED);
     zoo_exhibit_drop(&exhibit);
 }

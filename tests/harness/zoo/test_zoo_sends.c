@@ -5,8 +5,7 @@
 #include "lib/t.h"
 
 #include "harness/fixtures/program.h"
-#include "loadtest/zoo/exhibit.h"
-#include "loadtest/zoo/value.h"
+#include "loadtest/zoo/stage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +65,7 @@ TEST(shown_statements_are_pieces_of_the_servers)
             if (verb->kind != ZOO_SQL && verb->kind != ZOO_SALE)
                 continue;
             flatten(verb->text, text, sizeof text);
-            is_of(verb->shows, text);
+            is_of(verb->shows.en, text);
         }
     }
 }
@@ -221,16 +220,14 @@ TEST(commands_are_the_servers)
     redisFree(redis);
 }
 
-static int open_all(void **state)
+BEFORE_ALL()
 {
     t_done(zoo_open(&zoo, &error), error);
-    return program_one(state);
+    program = program_create(1);
 }
 
-static int close_all(void **state)
+AFTER_ALL()
 {
     zoo_close(&zoo);
-    return program_end(state);
+    program_destroy(program);
 }
-
-TEST_GROUP(open_all, close_all)
