@@ -65,58 +65,46 @@ static bool send_sql(struct sending *sending, struct error *error)
     return good;
 }
 
-/* Whether another buyer has what it waits for (pg_blocking_pids). False: it cannot be asked. */
+/* Whether another session of the zoo's has what it waits for. False: it cannot be asked. */
 static bool look_if_blocked(struct sending *sending, struct error *error)
 {
-    const struct zoo_stage *stage = sending->stage;
-    char pids[100] = "{0", pid[16];
-    const char *const values[] = {pid, pids};
-    for (int i = 0; i < ZOO_BUYERS; i++) {
-        const PGconn *other = stage->buyers[i].sessions.pg;
-        if (other)
-            snprintf(pids + strlen(pids), sizeof pids - strlen(pids), ",%d", PQbackendPID(other));
-    }
-    snprintf(pids + strlen(pids), sizeof pids - strlen(pids), "}");
+    static const char sql[] = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = ANY"
+                              " (pg_blocking_pids($1::int)) AND application_name = '" ZOO_NAME "')";
+    PGconn *own = sending->stage->own.pg;
+    char pid[16];
+    const char *const values[] = {pid};
     snprintf(pid, sizeof pid, "%d", PQbackendPID(sending->buyer->sessions.pg));
-    PGresult *row = PQexecParams(stage->own.pg, "SELECT pg_blocking_pids($1::int) && $2::int[]", 2,
-                                 NULL, values, NULL, NULL, 0);
+    PGresult *row = PQexecParams(own, sql, 1, NULL, values, NULL, NULL, 0);
     bool asked = PQresultStatus(row) == PGRES_TUPLES_OK;
     sending->blocked = asked && *PQgetvalue(row, 0, 0) == 't';
     PQclear(row);
-    return asked || connect_failed(stage->own.pg, "pg_blocking_pids", error);
+    return asked || connect_failed(own, "pg_blocking_pids", error);
 }
 
-static bool read_figure(struct zoo_buyer *buyer, enum zoo_figure figure, const PGresult *result,
-                        const char *name)
-{
-    int column = PQfnumber(result, name);
-    if (column >= 0)
-        buyer->figures[figure] = strtoll(PQgetvalue(result, 0, column), NULL, 10);
-    return column >= 0;
-}
-
-/* stock_row gives its sum no name. */
-static bool read_stock(struct zoo_buyer *buyer, const PGresult *result)
-{
-    if (!read_figure(buyer, FIGURE_STOCK, result, "stock") &&
-        !read_figure(buyer, FIGURE_STOCK, result, "?column?"))
-        return false;
-    buyer->figures[FIGURE_LEFT] = buyer->figures[FIGURE_STOCK] - 1;
-    return true;
-}
-
+/* What the rows' columns tell; stock_row gives its sum no name. */
 static void learn(struct zoo_buyer *buyer, const PGresult *result, char came[CAME_SIZE])
 {
-    *came = '\0';
-    if (PQntuples(result) == 0) {
-        snprintf(came, CAME_SIZE, "0 rows");
-        return;
+    static const struct {
+        const char *column;
+        enum zoo_figure figure;
+        const char *shown; /* NULL: it is not */
+    } known[] = {
+        {"epoch", FIGURE_EPOCH, NULL},
+        {"fence", FIGURE_FENCE, "fence"},
+        {"?column?", FIGURE_STOCK, "stock"},
+        {"stock", FIGURE_STOCK, "stock"},
+    };
+    snprintf(came, CAME_SIZE, "%s", PQntuples(result) == 0 ? "0 rows" : "");
+    for (size_t i = 0; PQntuples(result) > 0 && i < sizeof known / sizeof known[0]; i++) {
+        int column = PQfnumber(result, known[i].column);
+        int64_t *figure = &buyer->figures[known[i].figure];
+        if (column < 0)
+            continue;
+        *figure = strtoll(PQgetvalue(result, 0, column), NULL, 10);
+        if (known[i].shown)
+            snprintf(came, CAME_SIZE, "%s %" PRId64, known[i].shown, *figure);
     }
-    read_figure(buyer, FIGURE_EPOCH, result, "epoch");
-    if (read_stock(buyer, result))
-        snprintf(came, CAME_SIZE, "stock %" PRId64, buyer->figures[FIGURE_STOCK]);
-    else if (read_figure(buyer, FIGURE_FENCE, result, "fence"))
-        snprintf(came, CAME_SIZE, "fence %" PRId64, buyer->figures[FIGURE_FENCE]);
+    buyer->figures[FIGURE_LEFT] = buyer->figures[FIGURE_STOCK] - 1;
 }
 
 static void count_rows(struct zoo_buyer *buyer, const struct zoo_verb *verb, PGresult *result,

@@ -39,7 +39,7 @@ const char *zoo_stage_lacks(const struct options *options, unsigned nodes)
 PGconn *zoo_pg(struct zoo_stage *stage, struct zoo_sessions *sessions, struct error *error)
 {
     if (!sessions->pg)
-        sessions->pg = connect_open(stage->options->database, "seckill-loadtest zoo", error);
+        sessions->pg = connect_open(stage->options->database, ZOO_NAME, error);
     return sessions->pg;
 }
 

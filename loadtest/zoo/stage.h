@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #define ZOO_SCHEMA "seckill_zoo"
+#define ZOO_NAME   "seckill-loadtest zoo" /* of its sessions with PostgreSQL */
 
 /* Opened when first used. The stage has one too, for what happens to a buyer. */
 struct zoo_sessions {
