@@ -92,7 +92,6 @@ struct relay {
     char own[128];             /* where it listens; "": nowhere yet */
     int listener, epoll, wake; /* -1: none */
     pthread_t thread;
-    pthread_cond_t bitten; /* something was counted */
     struct {
         pthread_mutex_t mutex;
         struct toxics toxics;
@@ -228,7 +227,6 @@ static void turn(struct relay *relay, const struct epoll_event *events, int coun
     if (all)
         serve_all(relay);
     bury(relay);
-    pthread_cond_broadcast(&relay->bitten);
 }
 
 /* Until an event comes or that time. Some delays are shorter than a millisecond, which is as short
@@ -295,7 +293,6 @@ static void take_down(struct relay *relay)
     }
     if (relay->own[0] == '/')
         unlink(relay->own);
-    pthread_cond_destroy(&relay->bitten);
     pthread_mutex_destroy(&relay->shared.mutex);
     free(relay);
 }
@@ -313,7 +310,6 @@ struct relay *relay_start(enum relay_protocol protocol, const char *path, const 
     relay->listener = relay->epoll = relay->wake = -1;
     relay->shared.due_us = INT64_MAX;
     pthread_mutex_init(&relay->shared.mutex, NULL);
-    clock_cond_init(&relay->bitten);
     if (!open_all(relay, path, target, error)) {
         take_down(relay);
         return NULL;
@@ -406,19 +402,4 @@ struct relay_counts relay_count(struct relay *relay)
     struct relay_counts counts = relay->shared.toxics.counts;
     pthread_mutex_unlock(&relay->shared.mutex);
     return counts;
-}
-
-bool relay_wait(struct relay *relay, enum relay_type type, int64_t times, int64_t limit_us)
-{
-    struct timespec until = clock_timespec(clock_mono_us() + limit_us);
-    const int64_t *bitten = &relay->shared.toxics.counts.bitten[type];
-    int timed_out = 0;
-
-    pthread_mutex_lock(&relay->shared.mutex);
-    while (*bitten < times && !timed_out)
-        timed_out =
-            pthread_cond_timedwait(&relay->bitten, &relay->shared.mutex, &until) == ETIMEDOUT;
-    bool enough = *bitten >= times;
-    pthread_mutex_unlock(&relay->shared.mutex);
-    return enough;
 }

@@ -7,7 +7,7 @@
  * is executed and its reply lost, or a request is lost, or held back on its way.
  *
  * Happy path: relay_start, the server is pointed at relay_address, relay_set for each fault,
- * relay_wait until it has bitten, relay_clear, relay_stop.
+ * relay_count until it has bitten, relay_clear, relay_stop.
  *
  * Every toxic counts how often it had an effect (struct relay_counts, bitten). One that stands at 0
  * has shown nothing: what was tried under it is no evidence.
@@ -51,7 +51,5 @@ void relay_clear(struct relay *relay, enum relay_type type);
 
 /* The counts so far; none is ever set back. */
 struct relay_counts relay_count(struct relay *relay);
-/* Waits until a type has bitten `times` in all; false when it has not within `limit_us`. */
-bool relay_wait(struct relay *relay, enum relay_type type, int64_t times, int64_t limit_us);
 
 #endif

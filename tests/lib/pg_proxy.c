@@ -2,7 +2,6 @@
 
 #include "lib/pg_proxy.h"
 
-#include "base/clock.h"
 #include "loadtest/relay/relay.h"
 
 #include <stdio.h>
@@ -30,8 +29,7 @@ struct pg_proxy *pg_proxy_create(const char *folder)
     snprintf(own, sizeof own, "%s/.s.PGSQL.5432", proxy->folder);
     snprintf(real, sizeof real, "%s/.s.PGSQL.5432", folder);
     proxy->relay = relay_start(RELAY_POSTGRES, own, real, &error);
-    if (!proxy->relay)
-        fail_msg("%s", error.text);
+    t_done(proxy->relay, error);
     return proxy;
 }
 
@@ -61,8 +59,7 @@ void pg_proxy_far_away(struct pg_proxy *proxy, int64_t round_trip_us)
         .type = RELAY_LATENCY, .stream = RELAY_DOWNSTREAM, .amount = round_trip_us};
     struct error error;
 
-    if (!relay_set(proxy->relay, &latency, &error))
-        fail_msg("%s", error.text);
+    t_done(relay_set(proxy->relay, &latency, &error), error);
 }
 
 void pg_proxy_arm_later(struct pg_proxy *proxy, const char *statement, int passing,
@@ -81,14 +78,12 @@ void pg_proxy_arm_later(struct pg_proxy *proxy, const char *statement, int passi
 
     proxy->armed = toxic.type;
     proxy->bitten = relay_count(proxy->relay).bitten[toxic.type];
-    if (!relay_set(proxy->relay, &toxic, &error))
-        fail_msg("%s", error.text);
+    t_done(relay_set(proxy->relay, &toxic, &error), error);
 }
 
 void pg_proxy_wait_fault(struct pg_proxy *proxy)
 {
-    if (!relay_wait(proxy->relay, proxy->armed, proxy->bitten + 1, t_patience_us()))
-        fail_msg("the proxy waited in vain: nobody sent the statement");
+    T_UNTIL(pg_proxy_has_bitten(proxy));
 }
 
 bool pg_proxy_has_bitten(struct pg_proxy *proxy)
@@ -104,10 +99,7 @@ void pg_proxy_release(struct pg_proxy *proxy)
 
 void pg_proxy_wait_answered(struct pg_proxy *proxy)
 {
-    int64_t since_us = clock_mono_us();
-
-    while (relay_count(proxy->relay).answered == proxy->answered)
-        t_wait(since_us, "PostgreSQL did not answer what the proxy released");
+    T_UNTIL(relay_count(proxy->relay).answered != proxy->answered);
 }
 
 void pg_proxy_refuse_after_fault(struct pg_proxy *proxy, bool refuse)

@@ -182,7 +182,7 @@ TEST(a_held_request_arrives_when_it_is_let_go)
     set(&(struct relay_toxic){.type = RELAY_HOLD_REQUEST, .what = "buy"});
     assert_int_equal(PQsendQueryPrepared(here.client, "buy", 0, NULL, NULL, NULL, 0), 1);
     assert_int_equal(PQflush(here.client), 0);
-    assert_true(relay_wait(here.relay, RELAY_HOLD_REQUEST, 1, t_patience_us()));
+    T_UNTIL(bitten(RELAY_HOLD_REQUEST) == 1);
     connect_again(); /* others pass */
     assert_string_equal(run("INSERT INTO bought VALUES (2)"), "INSERT 0 1");
     assert_int_equal(rows(), 1);

@@ -187,7 +187,7 @@ TEST(a_held_command_arrives_when_it_is_let_go)
     int done = 0;
     while (!done)
         assert_int_equal(redisBufferWrite(here.client, &done), REDIS_OK);
-    assert_true(relay_wait(here.relay, RELAY_HOLD_REQUEST, 1, t_patience_us()));
+    T_UNTIL(bitten(RELAY_HOLD_REQUEST) == 1);
     T_UNTIL(relay_count(here.relay).bytes[RELAY_DOWNSTREAM] >= (int64_t)strlen("+PONG\r\n"));
     redisFree(here.client); /* with an answer unread, which resets its socket */
     connect_again();
