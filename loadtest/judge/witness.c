@@ -312,8 +312,8 @@ bool witness_same_sales(struct witness *witness, struct error *error)
     return good && witness_same_sales(witness->next, error);
 }
 
-bool witness_hold(struct witness *witness, int64_t first, int64_t last,
-                  struct witness_holdings *holdings, struct error *error)
+bool witness_holds(struct witness *witness, int64_t first, int64_t last,
+                   struct witness_holdings *holdings, struct error *error)
 {
     int64_t seen[3] = {0};
     bool asked = query_numbers(witness, hold_sql, first, last, seen, 3, error);

@@ -65,8 +65,8 @@ struct witness_holdings {
     int64_t orders, buyers;
     int64_t most; /* units of the one who has the most */
 };
-bool witness_hold(struct witness *witness, int64_t first, int64_t last,
-                  struct witness_holdings *holdings, struct error *error);
+bool witness_holds(struct witness *witness, int64_t first, int64_t last,
+                   struct witness_holdings *holdings, struct error *error);
 
 /* Sold orders of the products from `first` to `last` that have an Idempotency-Key, `most` of them,
  * by the ends of their ids: as good as drawn, and the same each time. Goes on while `each` is true;

@@ -140,7 +140,7 @@ TEST(nothing_is_answered_with_what_there_is)
 BEFORE_ALL()
 {
     program = program_create(0);
-    setenv("SECKILL_DATABASE", program_database(), 1);
+    setenv("SECKILL_DATABASE", stack_database(), 1);
 }
 
 TEST_GROUP(NULL, program_end)

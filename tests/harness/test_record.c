@@ -5,6 +5,7 @@
 #include "lib/t.h"
 
 #include "harness/fixtures/program.h"
+#include "lib/redis/redis_probe.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -30,34 +31,6 @@ static int check_with(const char *flag, const char *url)
 static int check(void)
 {
     return check_with("", "");
-}
-
-static const char *stock_redis(void)
-{
-    return program->options.redis;
-}
-
-static void redis(const char *command)
-{
-    redisContext *context = program_redis();
-    redisReply *reply = redisCommand(context, command);
-    if (!reply || reply->type == REDIS_REPLY_ERROR)
-        fail_msg("%s: %s", command, reply ? reply->str : context->errstr);
-    freeReplyObject(reply);
-    redisFree(context);
-}
-
-/* How often Redis has been asked for a mirror. */
-static int64_t looks(void)
-{
-    redisContext *context = program_redis();
-    redisReply *reply = redisCommand(context, "INFO commandstats");
-    assert_true(reply && reply->str);
-    const char *calls = strstr(reply->str, "cmdstat_hmget:calls=");
-    int64_t count = calls ? strtoll(strchr(calls, '=') + 1, NULL, 10) : 0;
-    freeReplyObject(reply);
-    redisFree(context);
-    return count;
 }
 
 static void is_found(const char *text)
@@ -134,13 +107,13 @@ TEST(accepted_orders_are_seen_to_their_end)
     record("--strategy redis-stock --instances 2 --connections 8 --operations 400 --products 2 "
            "--stock 20 --limit 4 --users 40 --system-name rehearsal");
     program_says(" 0 accepted and not known to be decided");
-    assert_int_equal(check_with("--system-name rehearsal --stock-redis", stock_redis()), 0);
+    assert_int_equal(check_with("--system-name rehearsal --stock-redis", stack_redis()), 0);
     program_says("no violation found");
-    redis("HINCRBY {rehearsal}:stock:mirror:1000002 stock 3");
-    assert_int_equal(check_with("--system-name rehearsal --stock-redis", stock_redis()), 1);
+    redis_probe(NULL, 0, "HINCRBY {rehearsal}:stock:mirror:1000002 stock 3");
+    assert_int_equal(check_with("--system-name rehearsal --stock-redis", stack_redis()), 1);
     program_says("3 units: Redis's stock is not the database's (A15 cache differs: 1)");
     assert_int_equal(check(), 0);
-    redis("HINCRBY {rehearsal}:stock:mirror:1000002 stock -3");
+    redis_probe(NULL, 0, "HINCRBY {rehearsal}:stock:mirror:1000002 stock -3");
 }
 
 /* As when the reconciler comes by: once it has been seen to differ, it is mended. */
@@ -148,12 +121,12 @@ TEST(a_mirror_has_a_moment_to_be_mended)
 {
     struct process checker;
     record("--strategy redis-stock --connections 8 --operations 60 --products 1 --stock 20");
-    redis("HINCRBY {seckill}:stock:mirror:1000001 stock -2");
-    int64_t before = looks();
-    program_start(t_text("check %s --stock-redis %s", program_path("ledger.jsonl"), stock_redis()),
+    redis_probe(NULL, 0, "HINCRBY {seckill}:stock:mirror:1000001 stock -2");
+    int64_t before = redis_probe_calls("hmget"); /* asks for a mirror */
+    program_start(t_text("check %s --stock-redis %s", program_path("ledger.jsonl"), stack_redis()),
                   &checker);
-    T_UNTIL(looks() != before);
-    redis("HINCRBY {seckill}:stock:mirror:1000001 stock 2");
+    T_UNTIL(redis_probe_calls("hmget") != before);
+    redis_probe(NULL, 0, "HINCRBY {seckill}:stock:mirror:1000001 stock 2");
     assert_int_equal(program_finish(&checker), 0);
     program_says("no violation found");
 }
@@ -162,12 +135,12 @@ TEST(a_mirror_has_a_moment_to_be_mended)
 TEST(a_lock_without_a_lease_is_found)
 {
     record("--strategy conditional --connections 4 --operations 20 --products 1");
-    redis("SET judged:lock:product:1 me PX 600000");
-    assert_int_equal(check_with("--system-name judged --redis", stock_redis()), 0);
-    redis("PERSIST judged:lock:product:1");
-    assert_int_equal(check_with("--system-name judged --redis", stock_redis()), 1);
+    redis_probe(NULL, 0, "SET judged:lock:product:1 me PX 600000");
+    assert_int_equal(check_with("--system-name judged --redis", stack_redis()), 0);
+    redis_probe(NULL, 0, "PERSIST judged:lock:product:1");
+    assert_int_equal(check_with("--system-name judged --redis", stack_redis()), 1);
     program_says("A17 residue: 1");
-    redis("DEL judged:lock:product:1");
+    redis_probe(NULL, 0, "DEL judged:lock:product:1");
     assert_int_equal(check_with("--redis", "rediss://secret@there"), 2);
     assert_null(strstr(program->output, "secret"));
     assert_int_equal(check_with("--redis", "unix:///nowhere/redis"), 2);

@@ -47,7 +47,7 @@ TEST(a_rehearsal_needs_rights_on_rows_alone)
     program_sql("postgres", "DROP ROLE IF EXISTS rehearser; CREATE ROLE rehearser LOGIN");
     program_sql("seckill", "GRANT USAGE ON SCHEMA " REHEARSAL " TO rehearser; GRANT SELECT, INSERT,"
                            " UPDATE, DELETE ON ALL TABLES IN SCHEMA " REHEARSAL " TO rehearser");
-    snprintf(rehearser, sizeof rehearser, "%s user=rehearser", program_database());
+    snprintf(rehearser, sizeof rehearser, "%s user=rehearser", stack_database());
     program->options.database = rehearser;
     program->options.schema = "Re hearsal";
     program_exits(0, run);
@@ -144,7 +144,7 @@ TEST(an_old_snapshot_is_said)
                               "--strategies conditional";
     static const char begin[] = "BEGIN ISOLATION LEVEL REPEATABLE READ; "
                                 "SELECT count(*) FROM pg_class";
-    PGconn *holder = PQconnectdb(program_database());
+    PGconn *holder = PQconnectdb(stack_database());
     program_exits(0, run);
     assert_null(strstr(program->output, "snapshot"));
     PQclear(PQexec(holder, begin));

@@ -55,7 +55,7 @@ BEFORE_ALL()
     const struct redis_own *own =
         redis_own_start((const char *const[]){"--requirepass", SECRET "-redis", NULL});
     snprintf(redis, sizeof redis, "redis://:" SECRET "-redis@127.0.0.1:%d/0", redis_own_port(own));
-    snprintf(database, sizeof database, "%s password=" SECRET "-postgres", program_database());
+    snprintf(database, sizeof database, "%s password=" SECRET "-postgres", stack_database());
 }
 
 AFTER_ALL()

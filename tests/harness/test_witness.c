@@ -178,7 +178,7 @@ static int set_up(void **state)
     (void)state;
     program = program_create(0);
     program->options.schema = NAME;
-    snprintf(conninfo, sizeof conninfo, "%s", program_database());
+    snprintf(conninfo, sizeof conninfo, "%s", stack_database());
     sql("DROP SCHEMA IF EXISTS " SCHEMA " CASCADE; CREATE SCHEMA " SCHEMA);
     sql(tables);
     return 0;
@@ -187,7 +187,7 @@ static int set_up(void **state)
 static int set_up_superuser(void **state)
 {
     int failed = set_up(state);
-    snprintf(conninfo, sizeof conninfo, "%s user=postgres", program_database());
+    snprintf(conninfo, sizeof conninfo, "%s user=postgres", stack_database());
     return failed;
 }
 
@@ -240,17 +240,17 @@ TEST(pgbench_gets_no_colon)
 /* As a server finds them, also one that is to make them. */
 TEST_WITH(tables_of_an_older_server_are_found, NULL, NULL)
 {
-    snprintf(conninfo, sizeof conninfo, "%s user=postgres", program_database());
+    snprintf(conninfo, sizeof conninfo, "%s user=postgres", stack_database());
     sql("DROP DATABASE IF EXISTS seckill_witness WITH (FORCE)");
     sql("CREATE DATABASE seckill_witness OWNER seckill");
-    snprintf(conninfo, sizeof conninfo, "%s dbname=seckill_witness", program_database());
+    snprintf(conninfo, sizeof conninfo, "%s dbname=seckill_witness", stack_database());
     expect_schema(conninfo, "seckill", "seckill");
     sql("CREATE TABLE public.seckill_schema (version integer)");
     expect_schema(conninfo, "seckill", "public");
     expect_schema(conninfo, "other", "other");
     sql("CREATE SCHEMA seckill; CREATE TABLE seckill.seckill_schema (version integer)");
     expect_schema(conninfo, "seckill", "seckill");
-    snprintf(conninfo, sizeof conninfo, "%s user=postgres", program_database());
+    snprintf(conninfo, sizeof conninfo, "%s user=postgres", stack_database());
     sql("DROP DATABASE seckill_witness WITH (FORCE)");
 }
 
@@ -289,9 +289,9 @@ TEST_WITH(a_pooler_gets_its_session_back_as_it_was, NULL, NULL)
 
     if (!pgbouncer_is_there())
         skip();
-    assert_int_equal(sscanf(program_database(), "host=%127s", folder), 1);
+    assert_int_equal(sscanf(stack_database(), "host=%127s", folder), 1);
     struct pgbouncer *bouncer = pgbouncer_start(folder, 1, false);
-    snprintf(through, sizeof through, "%s host=%s", program_database(), pgbouncer_folder(bouncer));
+    snprintf(through, sizeof through, "%s host=%s", stack_database(), pgbouncer_folder(bouncer));
     struct witness *witness = witness_create(through, "seckill", &error);
     assert_non_null(witness);
     PGconn *next = PQconnectdb(through);

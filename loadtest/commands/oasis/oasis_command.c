@@ -258,7 +258,7 @@ static int judge(struct oasis *oasis, struct error *error)
 {
     struct witness *witness = oasis->harness.witness;
     if (!witness_sum(witness, oasis->first, oasis->last, &oasis->rows, error) ||
-        !witness_hold(witness, oasis->first, oasis->last, &oasis->holdings, error) ||
+        !witness_holds(witness, oasis->first, oasis->last, &oasis->holdings, error) ||
         !witness_same_sales(witness, error))
         return process_fail(error->text);
     print_books(oasis, stdout);

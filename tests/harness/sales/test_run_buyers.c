@@ -45,8 +45,8 @@ static struct witness_holdings holdings_by_rows(void)
 {
     struct error error = {.text = ""};
     struct witness_holdings holdings = {.orders = 0};
-    struct witness *witness = witness_create(program_database(), "seckill", &error);
-    if (!witness || !witness_hold(witness, FIRST, FIRST, &holdings, &error))
+    struct witness *witness = witness_create(stack_database(), "seckill", &error);
+    if (!witness || !witness_holds(witness, FIRST, FIRST, &holdings, &error))
         fail_msg("%s", error.text);
     witness_destroy(witness);
     return holdings;
@@ -188,7 +188,7 @@ static int64_t unrepeatable(const char *schema, const char *path, struct error *
     struct fleet fleet;
     program_open_fleet(program, &fleet);
     witness_destroy(fleet.witness);
-    fleet.witness = witness_create(program_database(), schema, error);
+    fleet.witness = witness_create(stack_database(), schema, error);
     assert_non_null(fleet.witness);
     bool asked = repeats_check(&fleet, &plan, path, &audit, error);
     program_close_fleet(&fleet);

@@ -31,7 +31,7 @@ void own_shop_describe(const struct own_shop *is)
             "  - sold_out: {status: 409, json: {/code: sold_out}}\n"
             "  - refused: 409\n"
             "  - shed: 503\n",
-            is->server ? is->server : own, program_database(), OWN_SHOP_PRODUCT, OWN_SHOP_STOCK,
+            is->server ? is->server : own, stack_database(), OWN_SHOP_PRODUCT, OWN_SHOP_STOCK,
             is->users ? is->users : "1..1000", is->strategy ? is->strategy : "conditional");
     if (program->count)
         fprintf(to,

@@ -221,7 +221,7 @@ TEST_WITH(test_books_in_another_encoding, program_alone, end)
     struct rows books;
     char database[600];
     describe("conditional", "");
-    snprintf(database, sizeof database, "%s client_encoding=LATIN1", program_database());
+    snprintf(database, sizeof database, "%s client_encoding=LATIN1", stack_database());
     target.database = database;
     target.stock_left.sql = NULL;
     target.orders.sql = "SELECT 7, 'Jos' || chr(233), 2";

@@ -6,6 +6,7 @@
 #include "lib/t.h"
 
 #include "harness/fixtures/program.h"
+#include "lib/redis/redis_probe.h"
 #include "loadtest/zoo/play.h"
 
 #include <signal.h>
@@ -17,18 +18,12 @@ static struct error error;
 static struct zoo zoo;
 static struct zoo_stage stage; /* zeroed: not open */
 
-static const char *setting(const char *name)
-{
-    const char *value = getenv(name);
-    return value ? value : "";
-}
-
 static const struct options *place(void)
 {
     static struct options here;
     here = program->options;
-    here.redlock = setting("SECKILL_TEST_REDLOCK");
-    here.memcached = setting("SECKILL_TEST_MEMCACHED");
+    here.redlock = stack_redlock() ? stack_redlock() : "";
+    here.memcached = stack_memcached() ? stack_memcached() : "";
     return &here;
 }
 
@@ -92,15 +87,9 @@ static int64_t schemas(void)
     return program_ask("SELECT count(*) FROM pg_namespace WHERE nspname = '" ZOO_SCHEMA "'");
 }
 
-static size_t keys(const char *pattern)
+static int64_t keys(void)
 {
-    redisContext *redis = program_redis();
-    redisReply *reply = redisCommand(redis, "KEYS %s", pattern);
-    assert_true(reply && reply->type == REDIS_REPLY_ARRAY);
-    size_t found = reply->elements;
-    freeReplyObject(reply);
-    redisFree(redis);
-    return found;
+    return redis_probe(NULL, 0, "EVAL %s 0", "return #redis.call('KEYS', '*seckill-zoo*')");
 }
 
 /* The live page's data ------------------------------------------------------------------------ */
@@ -134,7 +123,7 @@ TEST_WITH(each_exhibit_is_as_its_page_says, NULL, close_stage)
     }
     free(data);
     assert_int_equal(close_stage(state), 0);
-    assert_int_equal(keys("*seckill-zoo*"), 0);
+    assert_int_equal(keys(), 0);
 }
 
 /* None of an exhibit that is gone. */
@@ -228,7 +217,7 @@ TEST(a_table_ends_with_the_books)
     program_says("is told 503 lease_lost");
     program_says("The rows say: 1 sold of 1, 0 left");
     assert_int_equal(schemas(), 0);
-    assert_int_equal(keys("*seckill-zoo*"), 0);
+    assert_int_equal(keys(), 0);
 }
 
 TEST(without_a_name_it_lists_them)
@@ -292,7 +281,7 @@ TEST(an_interrupted_one_leaves_nothing)
     int status = program_finish(&process);
     assert_true(status == 2 || status == 0);
     assert_int_equal(schemas(), 0);
-    assert_int_equal(keys("*seckill-zoo*"), 0);
+    assert_int_equal(keys(), 0);
 }
 
 BEFORE_ALL()

@@ -5,6 +5,7 @@
 #include "lib/t.h"
 
 #include "harness/fixtures/program.h"
+#include "lib/redis/redis_probe.h"
 #include "loadtest/zoo/stage.h"
 
 #include <stdlib.h>
@@ -118,16 +119,6 @@ static bool hear(redisContext *monitor, struct said *said)
     }
 }
 
-static const char *find_sha(redisContext *redis, const char *script)
-{
-    static char sha[64];
-    redisReply *reply = redisCommand(redis, "SCRIPT LOAD %s", script);
-    assert_true(reply && reply->type == REDIS_REPLY_STRING);
-    snprintf(sha, sizeof sha, "%s", reply->str);
-    freeReplyObject(reply);
-    return sha;
-}
-
 /* A key, a value in braces, a time and a word in quotes may be anything, and all of a script's but
  * the number of its keys. */
 static bool is_free(const char *word)
@@ -136,35 +127,35 @@ static bool is_free(const char *word)
 }
 
 /* Whether these words are the step's. */
-static bool is_sent(redisContext *redis, const struct zoo_verb *verb, const struct said *said)
+static bool is_sent(const struct zoo_verb *verb, const struct said *said)
 {
-    char text[ZOO_VALUE_SIZE];
+    char text[ZOO_VALUE_SIZE], sha[64] = "";
     const char *rest = verb->words;
     int at = 0;
+    if (verb->text)
+        redis_probe(sha, sizeof sha, "SCRIPT LOAD %s", verb->text);
     for (; zoo_value_word(&rest, text); at++) {
         const char *word = text;
         bool free = verb->text ? at > 2 : is_free(word);
         if (verb->text && at < 2)
-            word = at == 0 ? "EVALSHA" : find_sha(redis, verb->text);
+            word = at == 0 ? "EVALSHA" : sha;
         if (at >= said->count || (!free && strcmp(said->words[at], word) != 0))
             return false;
     }
     return at == said->count;
 }
 
-static void expect(redisContext *redis, redisContext *monitor, const struct zoo_act *act,
-                   const struct zoo_verb *verb)
+static void expect(redisContext *monitor, const struct zoo_act *act, const struct zoo_verb *verb)
 {
     struct said said = {.count = 0};
     do {
         if (!hear(monitor, &said))
             fail_msg("%s: the server does not send '%s'", act->strategy, verb->words);
-    } while (!is_sent(redis, verb, &said));
+    } while (!is_sent(verb, &said));
 }
 
 /* The buyer's commands come, in their order, among what the server sends. */
-static void compare(redisContext *redis, redisContext *monitor, const struct zoo_act *act,
-                    enum zoo_column who)
+static void compare(redisContext *monitor, const struct zoo_act *act, enum zoo_column who)
 {
     size_t compared = 0;
     for (size_t i = 0; i < act->count; i++) {
@@ -172,7 +163,7 @@ static void compare(redisContext *redis, redisContext *monitor, const struct zoo
         for (size_t j = 0; step->who == who && j < step->count; j++) {
             if (step->verbs[j]->kind != ZOO_REDIS || step->verbs[j]->happens)
                 continue;
-            expect(redis, monitor, act, step->verbs[j]);
+            expect(monitor, act, step->verbs[j]);
             compared++;
         }
     }
@@ -193,19 +184,17 @@ static const struct {
 
 static redisContext *open_monitor(void)
 {
-    const struct timeval patience = {.tv_sec = (time_t)(t_patience_us() / 1000000)};
-    redisContext *monitor = program_redis();
+    redisContext *monitor = redis_probe_dial(stack_redis());
     redisReply *reply = redisCommand(monitor, "MONITOR");
     assert_true(reply && reply->type == REDIS_REPLY_STATUS);
     freeReplyObject(reply);
-    assert_int_equal(redisSetTimeout(monitor, patience), REDIS_OK);
     return monitor;
 }
 
 TEST(commands_are_the_servers)
 {
     const struct api_sale sale = {.first = 1000001, .count = 1, .stock = 100};
-    redisContext *redis = program_redis(), *monitor = open_monitor();
+    redisContext *monitor = open_monitor();
     struct fleet fleet;
     program_open_fleet(program, &fleet);
     for (size_t i = 0; i < sizeof alone / sizeof alone[0]; i++) {
@@ -213,11 +202,10 @@ TEST(commands_are_the_servers)
         const struct zoo_act *act = alone[i].safe ? &exhibit->safe : &exhibit->unsafe;
         t_done(api_put_products(fleet.api, fleet.urls[0], &sale, &error), error);
         buy(&fleet, act->strategy);
-        compare(redis, monitor, act, alone[i].who);
+        compare(monitor, act, alone[i].who);
     }
     program_close_fleet(&fleet);
     redisFree(monitor);
-    redisFree(redis);
 }
 
 BEFORE_ALL()
