@@ -240,6 +240,19 @@ int t_listen(int *port)
     return fd;
 }
 
+int t_connect(int port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = t_socket(AF_INET);
+
+    if (connect(fd, (const struct sockaddr *)&at, sizeof at) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
 int t_free_port(void)
 {
     int port;

@@ -114,6 +114,8 @@ int t_reserve_port(int *port);
 /* A socket that listens on a free port of 127.0.0.1; the test fails when there is none. The caller
  * closes it. */
 int t_listen(int *port);
+/* A socket that is connected with a port of 127.0.0.1; -1: it is refused. The caller closes it. */
+int t_connect(int port);
 /* One that was free a moment ago: somebody else may take it first. */
 int t_free_port(void);
 

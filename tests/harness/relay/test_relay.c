@@ -7,9 +7,7 @@
 #include "base/clock.h"
 #include "loadtest/relay/relay.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -40,13 +38,11 @@ static int64_t bitten(enum relay_type type)
     return relay_count(relay).bitten[type];
 }
 
-static int connect_to(const char *text)
+static int connect_relay(void)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = t_socket(AF_INET);
+    int fd = t_connect((int)strtol(strchr(relay_address(relay), ':') + 1, NULL, 10));
 
-    at.sin_port = htons((uint16_t)strtol(strchr(text, ':') + 1, NULL, 10));
-    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    assert_true(fd >= 0);
     return fd;
 }
 
@@ -204,7 +200,7 @@ TEST(peers_see_a_reset)
 TEST(refuse_keeps_who_is_there)
 {
     set(RELAY_REFUSE, RELAY_UPSTREAM, 0);
-    int other = connect_to(relay_address(relay));
+    int other = connect_relay();
     expect_end(other);
     close(other);
     pass(client, target);
@@ -291,7 +287,7 @@ BEFORE_EACH()
     listener = t_listen(&port);
     relay = relay_start(RELAY_BYTES, NULL, t_text("127.0.0.1:%d", port), &error);
     t_done(relay, error);
-    client = connect_to(relay_address(relay));
+    client = connect_relay();
     target = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     assert_true(target >= 0);
 }

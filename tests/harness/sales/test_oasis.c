@@ -7,12 +7,9 @@
 
 #include "harness/fixtures/program.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 /* What the database itself says, beside what the command says of it. */
@@ -34,14 +31,8 @@ static int read_port(const struct process *sale)
 
 static bool listens(int port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)port),
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0);
-    bool connected = connect(fd, (const struct sockaddr *)&address, sizeof address) == 0;
-    close(fd);
-    return connected;
+    int fd = t_connect(port);
+    return fd >= 0 && close(fd) == 0;
 }
 
 static void is_sold_out(int64_t tickets)

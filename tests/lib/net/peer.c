@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -85,18 +84,6 @@ static void *serve(void *argument)
     return NULL;
 }
 
-static void open_port(struct peer *peer)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof at;
-
-    peer->listeners[0] = t_socket(AF_INET);
-    assert_int_equal(bind(peer->listeners[0], (struct sockaddr *)&at, size), 0);
-    assert_int_equal(getsockname(peer->listeners[0], (struct sockaddr *)&at, &size), 0);
-    assert_int_equal(listen(peer->listeners[0], 64), 0);
-    peer->port = ntohs(at.sin_port);
-}
-
 static void open_path(struct peer *peer)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -116,7 +103,7 @@ struct peer *peer_start(enum peer_way way, const char *words, int length)
     peer->way = way;
     peer->words = words;
     peer->length = length;
-    open_port(peer);
+    peer->listeners[0] = t_listen(&peer->port);
     open_path(peer);
     assert_int_equal(pthread_create(&peer->thread, NULL, serve, peer), 0);
     return peer;
