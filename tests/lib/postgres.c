@@ -200,11 +200,6 @@ const char *postgres_folder(const struct postgres *postgres)
     return postgres->folder;
 }
 
-const char *postgres_log_path(const struct postgres *postgres)
-{
-    return postgres->log;
-}
-
 const char *postgres_conninfo(struct postgres *postgres, const char *user, const char *database)
 {
     char *conninfo = NULL;

@@ -38,7 +38,6 @@ const char *postgres_conninfo(struct postgres *postgres, const char *user, const
 const char *postgres_both(const struct postgres *first, const struct postgres *second);
 /* The folder of its socket. */
 const char *postgres_folder(const struct postgres *postgres);
-const char *postgres_log_path(const struct postgres *postgres);
 
 /* A fast shutdown, then the same cluster again, with the settings that it had. */
 void postgres_stop(struct postgres *postgres);

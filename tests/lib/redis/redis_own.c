@@ -171,11 +171,6 @@ int redis_own_port(const struct redis_own *redis)
     return redis->port;
 }
 
-const char *redis_own_folder(const struct redis_own *redis)
-{
-    return redis->folder;
-}
-
 static void print_reply(const redisReply *reply, char *out, size_t size)
 {
     if (reply->type == REDIS_REPLY_INTEGER)

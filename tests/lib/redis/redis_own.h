@@ -21,7 +21,6 @@ struct redis_own *redis_own_start(const char *const flags[]);
 struct redis_own *redis_own_sentinel(const struct redis_own *primary, const char *name, int quorum);
 
 int redis_own_port(const struct redis_own *redis);
-const char *redis_own_folder(const struct redis_own *redis);
 
 /* A command as hiredis formats it, logged in as far as `password` goes (NULL: not). The reply's
  * text, "" for none, in a buffer of this call's thread; an integer in digits, of an array the first
