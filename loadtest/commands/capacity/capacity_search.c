@@ -7,8 +7,7 @@ enum { FAILURES_MAX = 2 };
 
 void capacity_begin(struct capacity_search *search, int64_t least, int64_t first, int64_t most)
 {
-    *search = (struct capacity_search){
-        .stage = CAPACITY_RISES, .least = least, .most = most, .rate = first};
+    *search = (struct capacity_search){.least = least, .most = most, .rate = first};
 }
 
 static void end(struct capacity_search *search, int64_t found)
@@ -30,35 +29,26 @@ static void bisect(struct capacity_search *search)
 {
     int64_t apart = search->holds * CAPACITY_APART_PERCENT / 100;
     int64_t middle = (int64_t)sqrt((double)search->holds * (double)search->fails);
-    if (search->fails - search->holds <= apart || middle <= search->holds) {
+    if (search->fails - search->holds <= apart || middle <= search->holds)
         confirm(search, search->holds);
-        return;
-    }
-    search->stage = CAPACITY_BISECTS;
-    search->rate = middle;
-}
-
-static void fall(struct capacity_search *search, bool held)
-{
-    search->stage = CAPACITY_FALLS;
-    if (held)
-        bisect(search);
-    else if (search->rate == search->least)
-        end(search, 0);
     else
-        search->rate = search->rate / 2 > search->least ? search->rate / 2 : search->least;
+        search->rate = middle;
 }
 
-static void rise(struct capacity_search *search, bool held)
+static void double_rate(struct capacity_search *search)
 {
-    if (!held && search->holds == 0)
-        fall(search, false);
-    else if (!held)
-        bisect(search);
-    else if (search->rate == search->most)
+    if (search->rate == search->most)
         confirm(search, search->most);
     else
         search->rate = search->rate > search->most / 2 ? search->most : search->rate * 2;
+}
+
+static void halve(struct capacity_search *search)
+{
+    if (search->rate == search->least)
+        end(search, 0);
+    else
+        search->rate = search->rate / 2 > search->least ? search->rate / 2 : search->least;
 }
 
 /* A tenth less, or the end. */
@@ -96,22 +86,14 @@ static void note(struct capacity_search *search, bool held)
 void capacity_tell(struct capacity_search *search, bool held)
 {
     note(search, held);
-    switch (search->stage) {
-    case CAPACITY_RISES:
-        rise(search, held);
-        break;
-    case CAPACITY_FALLS:
-        fall(search, held);
-        break;
-    case CAPACITY_BISECTS:
-        bisect(search);
-        break;
-    case CAPACITY_CONFIRMS:
+    if (search->stage == CAPACITY_CONFIRMS)
         take_confirmation(search, held);
-        break;
-    case CAPACITY_ENDED:
-        break;
-    }
+    else if (search->fails == 0)
+        double_rate(search);
+    else if (search->holds == 0)
+        halve(search);
+    else
+        bisect(search);
     if (search->stage != CAPACITY_ENDED && search->runs >= CAPACITY_RUNS_MAX)
         end(search, 0);
 }

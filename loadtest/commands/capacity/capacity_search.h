@@ -20,13 +20,8 @@ enum {
     CAPACITY_RUNS_MAX = 60
 };
 
-enum capacity_stage {
-    CAPACITY_RISES,
-    CAPACITY_FALLS,
-    CAPACITY_BISECTS,
-    CAPACITY_CONFIRMS,
-    CAPACITY_ENDED
-};
+/* While it seeks, what holds and what fails say what is next. */
+enum capacity_stage { CAPACITY_SEEKS, CAPACITY_CONFIRMS, CAPACITY_ENDED };
 
 struct capacity_search {
     enum capacity_stage stage;
