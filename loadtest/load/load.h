@@ -93,12 +93,12 @@ struct load_result {
     int64_t not_2xx;
     int64_t repeats;   /* of the requests that were sent: orders once more */
     int64_t abandoned; /* sent, or perhaps sent, without an answer: at most so many */
-    int64_t p50_us, p90_us, p99_us, max_us;
+    int64_t connect_errors, read_errors, write_errors, timeouts;    /* wrk's, as what follows */
+    int64_t resold; /* orders sent after sold_out_us, and sold or accepted */
+    int64_t p50_us, p90_us, p99_us, max_us; /* all before them are sums */
 
     /* wrk's: */
-    int64_t connect_errors, read_errors, write_errors, timeouts;
     int64_t sold_out_us; /* when "sold out" was first answered (CLOCK_MONOTONIC); 0: never */
-    int64_t resold;      /* orders sent after that, and sold or accepted */
     struct usage usage;
 
     /* A schedule's: */
@@ -120,14 +120,22 @@ enum { TIMELINE_SLICES = 100, TIMELINE_ROOM = TIMELINE_SLICES + TIMELINE_SLICES 
 
 struct timeline_slice {
     int64_t offered, answered[LOAD_CLASSES];
-    int64_t p50_us[LOAD_CLASSES], p99_us[LOAD_CLASSES]; /* 0: none was due here */
+    struct latency latencies[LOAD_CLASSES];
 };
 
 struct timeline {
-    int64_t slice_us;
-    size_t count; /* 0: there was no schedule */
+    int64_t began_us, slice_us; /* CLOCK_MONOTONIC */
+    size_t count;               /* up to the last one with something in it; 0: there was no schedule */
+    size_t room;
     struct timeline_slice slices[TIMELINE_ROOM];
 };
+
+/* Of a zeroed one. What it has no slice for is not recorded, and in one that has not begun nothing
+ * is. */
+void timeline_begin(struct timeline *timeline, int64_t began_us, int64_t duration_us);
+void timeline_offered(struct timeline *timeline, int64_t due_us);
+void timeline_answered(struct timeline *timeline, enum load_class class, int64_t due_us,
+                       int64_t answered_us);
 
 /* More of a load than its figures, where it is wanted: every latency, in a histogram, and of a
  * schedule what happened when. Curves are drawn from it. Begins as zeros. */
@@ -137,16 +145,30 @@ struct load_detail {
     struct timeline timeline;
 };
 
-/* A timeline while it is filled. Times are CLOCK_MONOTONIC. */
-struct timeline_recorder;
+/* --- open_loop.c and wrk.c make it. Each is false when that could not be done: nobody listens, no
+ * descriptors, interrupted. --- */
 
-/* NULL: out of memory. The caller frees it. */
-struct timeline_recorder *timeline_recorder_create(int64_t began_us, int64_t duration_us);
+/* A load with a schedule, or with a list of calls. A server that dies meanwhile is a result of a
+ * schedule; a call of a list without an answer ends the load, for nobody knows then what was done.
+ */
+bool open_loop_run(const struct load *load, struct load_result *result, struct error *error);
 
-/* A recorder of NULL records nothing. */
-void timeline_offered(struct timeline_recorder *recorder, int64_t due_us);
-void timeline_answered(struct timeline_recorder *recorder, enum load_class class, int64_t due_us,
-                       int64_t answered_us);
-void timeline_read(const struct timeline_recorder *recorder, struct timeline *out);
+/* A load that lasts so many seconds. At its end as many requests as it has connections may be
+ * abandoned. It opens its connections while it loads, and goes on without those that it cannot
+ * open: the servers have to be asked how many there were. */
+bool wrk_run(const struct load *load, struct load_result *result, struct error *error);
+
+/* Threads become a multiple of the instances, connections a multiple of the threads: wrk would drop
+ * the rest of the division silently. `threads` 0: one a core. */
+void wrk_shape(int64_t *connections, int64_t *threads, int64_t instances);
+
+/* Finds the done() line in what wrk wrote. */
+bool wrk_parse(const char *output, struct load_result *result, struct error *error);
+
+/* Every latency, from the line behind it; none where it is missing. */
+bool wrk_parse_steps(const char *output, struct latency *out, struct error *error);
+
+/* wrk's own word for its version; false when it is not installed. */
+bool wrk_version(char *version, size_t size, struct error *error);
 
 #endif

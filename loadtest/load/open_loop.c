@@ -1,7 +1,31 @@
-/* See open_loop.h. Two walks over the schedule: `due` takes up what falls due, `next` starts it, as
- * far behind as connections are lacking. What waits in between needs no memory but a count. A list
- * of calls is a schedule on which all are due at once, and the walks stand still. */
-#include "loadtest/load/open_loop.h"
+/*
+ * The harness's own generator: starts orders when the schedule says so, however slow the servers
+ * are, and counts every latency from the moment at which the order was due. What the servers make
+ * others wait is in the figures (no coordinated omission), unlike with wrk, which sends the next
+ * order when the one before was answered.
+ *
+ * One thread, one epoll, keep-alive connections that stand before the first order is due. An order
+ * that falls due while all of them are busy starts as soon as one is free, late, and its latency
+ * still counts from when it was due; one that has not started when the last has fallen due never
+ * does, and counts as failed with the wait it had by then.
+ *
+ * How late the generator itself takes up what is due is measured too (lag), and it asks the kernel
+ * for precedence over the servers, since buyers have machines of their own. Where more than one
+ * arrival in a hundred lags by more than the limit, the figures are the generator's and not the
+ * servers': `too_late` is set, and nobody may report them.
+ *
+ * With keys a share of the orders is sent again beside the schedule: every other one at once, the
+ * others when the first has its answer. Repeats are counted among the requests, and in no latency.
+ *
+ * It also sends the calls of a list, each once, so many at a time, and keeps what was answered with
+ * each. wrk ends by time and abandons what is in flight then; the experiments of the articles are
+ * "5,000 times" and "two at once".
+ *
+ * Two walks over the schedule: `due` takes up what falls due, `next` starts it, as far behind as
+ * connections are lacking. What waits in between needs no memory but a count. A list of calls is a
+ * schedule on which all are due at once, and the walks stand still.
+ */
+#include "loadtest/load/load.h"
 
 #include "base/clock.h"
 #include "loadtest/base/random.h"
@@ -13,7 +37,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CROWD_RATE_PER_S = 5000, TICK_US = 200000 };
+enum { CROWD_RATE_PER_S = 5000, TICK_US = 200000, CONNECTIONS_MAX = 60000 };
 
 /* An order as it was sent, so that it can be sent again. */
 struct sent_order {
@@ -51,9 +75,9 @@ struct open_loop {
     bool began, gave_up;
     struct precedence before; /* with a schedule */
     struct random random;
-    struct latency latencies[ARRIVALS_PARTS_MAX][LOAD_CLASSES];
     struct latency lag;
-    struct timeline_recorder *timeline; /* owned; NULL: nobody asks for it */
+    struct load_detail *detail; /* borrowed: the load's, which alone has a timeline, or its own */
+    struct load_detail own;
 };
 
 static enum load_class class_of(int status)
@@ -81,8 +105,8 @@ static void add_repeat(struct open_loop *loop, const struct sent_order *order)
 static void count_latency(struct open_loop *loop, size_t part, enum load_class class,
                           int64_t due_us, int64_t now_us)
 {
-    latency_add(&loop->latencies[part][class], now_us - due_us);
-    timeline_answered(loop->timeline, class, due_us, now_us);
+    latency_add(&loop->detail->parts[part][class], now_us - due_us);
+    timeline_answered(&loop->detail->timeline, class, due_us, now_us);
 }
 
 /* A repeat is nobody's order of the schedule, and in none of its figures. */
@@ -164,7 +188,7 @@ static void take_up(struct open_loop *loop, int64_t now_us)
     while (!loop->due.ended && loop->began_us + loop->due.at_us <= now_us) {
         latency_add(&loop->lag, now_us - loop->began_us - loop->due.at_us);
         loop->result->parts[loop->due.part].arrivals++;
-        timeline_offered(loop->timeline, loop->began_us + loop->due.at_us);
+        timeline_offered(&loop->detail->timeline, loop->began_us + loop->due.at_us);
         loop->due_count++;
         arrivals_next(&loop->due);
     }
@@ -301,11 +325,8 @@ static bool begin(void *self, int64_t now_us, struct error *error)
     loop->end_us = loop->began_us + arrivals_duration_us(&load->arrivals);
     loop->answered_us = loop->end_us;
     loop->due_count = load->counted ? (int64_t)load->counted->count : 0;
-    if (load->detail && !load->counted) {
-        loop->timeline = timeline_recorder_create(loop->began_us, loop->end_us - loop->began_us);
-        if (!loop->timeline)
-            return error_fail(error, "out of memory");
-    }
+    if (load->detail && !load->counted)
+        timeline_begin(&load->detail->timeline, loop->began_us, loop->end_us - loop->began_us);
     if (!load->counted)
         loop->before = take_precedence();
     loop->began = true;
@@ -326,7 +347,7 @@ static bool drive(struct open_loop *loop, struct error *error)
                                      .servers_count = load->targets_count};
     struct engine_plan plan = {
         .behaviour = &behaviour, .self = loop, .connections = (size_t)load->connections};
-    if (load->connections > OPEN_LOOP_CONNECTIONS_MAX)
+    if (load->connections > CONNECTIONS_MAX)
         return error_fail(error, "more connections than it takes");
     loop->carried = calloc(plan.connections, sizeof *loop->carried);
     loop->repeats = calloc(plan.connections + 1, sizeof *loop->repeats);
@@ -351,8 +372,8 @@ static void read_schedule(struct open_loop *loop)
         part->rate_per_s = planned->rate_per_s;
         part->duration_us = planned->duration_us;
         for (int class = 0; class < LOAD_CLASSES; class ++) {
-            part->classes[class] = latency_read(&loop->latencies[i][class]);
-            latency_merge(&all, &loop->latencies[i][class]);
+            part->classes[class] = latency_read(&loop->detail->parts[i][class]);
+            latency_merge(&all, &loop->detail->parts[i][class]);
         }
     }
     struct latency_figures figures = latency_read(&all);
@@ -397,6 +418,7 @@ bool open_loop_run(const struct load *load, struct load_result *result, struct e
         return error_fail(error, "out of memory");
     loop->load = load;
     loop->result = result;
+    loop->detail = load->detail ? load->detail : &loop->own;
     loop->random = random_begin(load->seed, 0);
     arrivals_init(&loop->due, &load->arrivals);
     arrivals_init(&loop->next, &load->arrivals);
@@ -406,11 +428,6 @@ bool open_loop_run(const struct load *load, struct load_result *result, struct e
         made = read_list(load->counted, result, error);
     else if (made)
         read_schedule(loop);
-    if (made && loop->timeline) {
-        memcpy(load->detail->parts, loop->latencies, sizeof load->detail->parts);
-        timeline_read(loop->timeline, &load->detail->timeline);
-    }
-    free(loop->timeline);
     free(loop->carried);
     free(loop->repeats);
     free(loop);

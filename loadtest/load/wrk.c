@@ -1,5 +1,8 @@
-/* See wrk.h. */
-#include "loadtest/load/wrk.h"
+/*
+ * wrk as a child process: writes its script (built into this binary) to a private file, runs it,
+ * reads the one line that the script's done() prints.
+ */
+#include "loadtest/load/load.h"
 
 #include "gen/load_lua.h"
 #include "loadtest/base/process.h"

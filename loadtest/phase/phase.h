@@ -14,7 +14,7 @@
 #include "loadtest/fleet/fleet.h"
 #include "loadtest/judge/threshold.h"
 #include "loadtest/judge/verdict.h"
-#include "loadtest/load/wrk.h"
+#include "loadtest/load/load.h"
 
 enum phase_kind { PHASE_SPEED, PHASE_TRUTH, PHASE_LOAD, PHASE_COUNTED };
 
@@ -113,5 +113,49 @@ double phase_per_s(const struct phase_result *result, int64_t count);
  * saw it; else the servers' counts. False when there is nothing to compare: no run, or one of which
  * the generator was the limit. */
 bool phase_measured(const struct phase_result *result, struct measured *out);
+
+/* --- the steps of phase_run that have files of their own --- */
+
+/* phase_open.c. */
+
+/* Of all its products. `opens_at` NULL: at once; `epoch` gets the last one's. */
+bool phase_put_on_sale(const struct fleet *fleet, const struct phase_plan *plan,
+                       const char *opens_at, int64_t *epoch, struct error *error);
+
+/* The parts of the bell scenario: a fifth of the time at the rate before the sale opens, three
+ * tenths at `surge` times the rate, the rest at the rate again. Of all others: one, after its lead
+ * if it has one. */
+void phase_open_plan(const struct phase_plan *plan, int64_t duration_us, struct arrivals_plan *out);
+
+/* A sale that opens when the bell comes, `idle_us` after the schedule has begun. One that took
+ * longer to announce than its schedule waits is announced again. */
+bool phase_open_announce(const struct fleet *fleet, const struct phase_plan *plan, int64_t idle_us,
+                         int64_t *start_us, struct error *error);
+
+/* reconcile.c. */
+
+/* `deltas`: what each instance of the fleet counted during the phase. Fills result->counts. */
+bool reconcile_counts(const struct scrape *deltas, const struct fleet *fleet,
+                      struct phase_result *result, struct error *error);
+
+/* Audits with the witness and with the server. Fills result->audit. */
+bool reconcile_audits(const struct fleet *fleet, struct phase_result *result, struct error *error);
+
+/* The rows against the answers: sets audit.missing. False when there are more rows than answers
+ * explain. */
+bool reconcile_rows(const struct counts *counts, bool counter, struct books *audit,
+                    struct error *error);
+
+/* After a counted load: sets audit.undersold when fewer were served than the stock (or, where some
+ * may be shed, the others' number) says. False when the experiment did not come to its end: calls
+ * were shed that should not have been, or none that should. */
+bool reconcile_expected(const struct counted *counted, const struct counts *counts, bool counter,
+                        struct books *audit);
+
+/* repeats.c. */
+
+/* `path`: of the orders' requests. Adds to audit->unrepeatable. */
+bool repeats_check(const struct fleet *fleet, const struct phase_plan *plan, const char *path,
+                   struct books *audit, struct error *error);
 
 #endif

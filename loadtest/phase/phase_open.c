@@ -1,5 +1,8 @@
-/* See phase_open.h. */
-#include "loadtest/phase/phase_open.h"
+/*
+ * How a phase's sale is opened, and the schedule of its load where that has a rate. The bell
+ * scenario's sale opens by PostgreSQL's clock when its schedule comes to the bell.
+ */
+#include "loadtest/phase/phase.h"
 
 #include "base/clock.h"
 

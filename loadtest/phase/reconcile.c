@@ -1,5 +1,10 @@
-/* See reconcile.h. */
-#include "loadtest/phase/reconcile.h"
+/*
+ * Whether the books agree: what the generator counted, what the servers' metrics counted, the rows
+ * that PostgreSQL holds, and the server's own audit. Any disagreement beyond the orders that were
+ * abandoned (wrk: at most one a connection and run; the open-loop generator knows how many) makes
+ * the phase no run; a 2xx without its row is a violation and is told apart.
+ */
+#include "loadtest/phase/phase.h"
 
 #include <inttypes.h>
 

@@ -3,10 +3,7 @@
 
 #include "loadtest/engine/http_request.h"
 #include "loadtest/judge/redis_link.h"
-#include "loadtest/load/open_loop.h"
-#include "loadtest/phase/phase_open.h"
-#include "loadtest/phase/reconcile.h"
-#include "loadtest/phase/repeats.h"
+#include "loadtest/load/load.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -168,18 +168,23 @@ static json_t *json_classes(const struct load_part *part, const struct latency *
     return classes;
 }
 
-/* Where a slice has a figure, of which there is one for each class but of what was offered. */
-#define FIGURE(member, class)                                                                      \
-    (offsetof(struct timeline_slice, member) + (size_t)(class) * sizeof(int64_t))
+enum slice_figure { ANSWERED, P50_US, P99_US, OFFERED };
+
+static int64_t slice_figure(const struct timeline_slice *slice, int class, enum slice_figure which)
+{
+    if (which == P50_US || which == P99_US)
+        return latency_quantile_us(&slice->latencies[class], which == P50_US ? 0.5 : 0.99);
+    return which == ANSWERED ? slice->answered[class] : slice->offered;
+}
 
 /* "3 17 0": the figure of each slice. NULL: out of memory, or all are 0. */
-static json_t *json_slices(const struct timeline *timeline, size_t figure)
+static json_t *json_slices(const struct timeline *timeline, int class, enum slice_figure which)
 {
     char text[TIMELINE_ROOM * sizeof " -9223372036854775808"];
     size_t used = 0;
-    int64_t sum = 0, value;
+    int64_t sum = 0;
     for (size_t i = 0; i < timeline->count; i++) {
-        memcpy(&value, (const char *)&timeline->slices[i] + figure, sizeof value);
+        int64_t value = slice_figure(&timeline->slices[i], class, which);
         used +=
             (size_t)snprintf(text + used, sizeof text - used, "%s%" PRId64, i ? " " : "", value);
         sum += value;
@@ -191,14 +196,14 @@ static json_t *json_slices(const struct timeline *timeline, size_t figure)
 static json_t *json_timeline(const struct timeline *timeline)
 {
     json_t *object = json_pack("{sI so*}", "slice_us", timeline->slice_us, "offered",
-                               json_slices(timeline, FIGURE(offered, 0)));
+                               json_slices(timeline, 0, OFFERED));
     for (int class = 0; class < LOAD_CLASSES; class ++) {
-        json_t *answered = json_slices(timeline, FIGURE(answered, class));
+        json_t *answered = json_slices(timeline, class, ANSWERED);
         if (answered)
             json_object_set_new(object, load_class_name((enum load_class) class),
                                 json_pack("{so so* so*}", "answered", answered, "p50_us",
-                                          json_slices(timeline, FIGURE(p50_us, class)), "p99_us",
-                                          json_slices(timeline, FIGURE(p99_us, class))));
+                                          json_slices(timeline, class, P50_US), "p99_us",
+                                          json_slices(timeline, class, P99_US)));
     }
     return object;
 }
@@ -244,7 +249,8 @@ json_t *open_results_json(const struct phase_result *run)
 {
     const struct load_detail *detail = run->plan.detail;
     json_t *parts = json_array();
-    for (size_t i = 0; i < run->load.parts_count && !run->load.too_late; i++) {
+    bool is_told = run->load.parts_count > 0 && !run->load.too_late;
+    for (size_t i = 0; is_told && i < run->load.parts_count; i++) {
         const struct load_part *part = &run->load.parts[i];
         json_array_append_new(
             parts,
@@ -254,7 +260,7 @@ json_t *open_results_json(const struct phase_result *run)
                       "latency_us", json_classes(part, detail ? detail->parts[i] : NULL)));
     }
     json_t *timeline = NULL;
-    if (detail && detail->timeline.count > 0 && !run->load.too_late)
+    if (is_told && detail && detail->timeline.count > 0)
         timeline = json_timeline(&detail->timeline);
     return json_pack("{ss sI sI sb so so so*}", "arrivals",
                      run->plan.arrivals == ARRIVALS_CONSTANT ? "constant" : "poisson",

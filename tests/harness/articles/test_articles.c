@@ -7,7 +7,7 @@
 #include "harness/fixtures/has.h"
 #include "harness/fixtures/program.h"
 #include "loadtest/commands/articles/articles.h"
-#include "loadtest/load/open_loop.h"
+#include "loadtest/load/load.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

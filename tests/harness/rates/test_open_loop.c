@@ -7,8 +7,8 @@
 #include "harness/fixtures/has.h"
 #include "harness/fixtures/program.h"
 #include "loadtest/fleet/api.h"
-#include "loadtest/load/open_loop.h"
-#include "loadtest/phase/phase_open.h"
+#include "loadtest/load/load.h"
+#include "loadtest/phase/phase.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -129,7 +129,7 @@ static void count_orders(double rate_per_s, int64_t duration_us, int64_t arrival
     static struct load_detail detail;
     struct load load = load_of(rate_per_s, duration_us);
     put_on_sale(load.connections); /* each of them has one order that is begun in time */
-    load.detail = &detail;
+    load.detail = memset(&detail, 0, sizeof detail);
     t_done(open_loop_run(&load, &result, &error), error);
     assert_in_range(result.parts[0].arrivals, arrivals - 1, arrivals);
     assert_int_equal(in_all(), result.parts[0].arrivals);

@@ -6,7 +6,7 @@
 #include "harness/shop/wire/listener.h"
 #include "lib/t.h"
 #include "loadtest/base/headers.h"
-#include "loadtest/load/open_loop.h"
+#include "loadtest/load/load.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include "harness/fixtures/has.h"
 #include "harness/fixtures/program.h"
-#include "loadtest/phase/repeats.h"
+#include "loadtest/phase/phase.h"
 
 #define RUN "run --duration 1s --connections 8 "
 

@@ -6,7 +6,7 @@
 #include "loadtest/engine/client.h"
 #include "loadtest/fleet/instance.h"
 #include "loadtest/fleet/scrape.h"
-#include "loadtest/load/wrk.h"
+#include "loadtest/load/load.h"
 #include "loadtest/report/document/apart.h"
 
 static struct error error;

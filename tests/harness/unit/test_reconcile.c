@@ -1,7 +1,7 @@
 /* The books: what is within wrk's abandoned requests, and what is not. */
 #include "lib/t.h"
 
-#include "loadtest/phase/reconcile.h"
+#include "loadtest/phase/phase.h"
 
 static struct error error;
 
