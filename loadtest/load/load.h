@@ -93,7 +93,7 @@ struct load_result {
     int64_t not_2xx;
     int64_t repeats;   /* of the requests that were sent: orders once more */
     int64_t abandoned; /* sent, or perhaps sent, without an answer: at most so many */
-    int64_t connect_errors, read_errors, write_errors, timeouts;    /* wrk's, as what follows */
+    int64_t connect_errors, read_errors, write_errors, timeouts; /* wrk's, as what follows */
     int64_t resold; /* orders sent after sold_out_us, and sold or accepted */
     int64_t p50_us, p90_us, p99_us, max_us; /* all before them are sums */
 
@@ -125,7 +125,7 @@ struct timeline_slice {
 
 struct timeline {
     int64_t began_us, slice_us; /* CLOCK_MONOTONIC */
-    size_t count;               /* up to the last one with something in it; 0: there was no schedule */
+    size_t count; /* up to the last one with something in it; 0: there was no schedule */
     size_t room;
     struct timeline_slice slices[TIMELINE_ROOM];
 };

@@ -28,19 +28,33 @@ static void say(const struct fleet *fleet, const char *text)
         fleet->progress(fleet->progress_context, text);
 }
 
-static const char *kind_name(const struct phase_plan *plan)
-{
-    return plan->scenario == SCENARIO_COUNTER ? "restock" : "buy";
-}
+/* A phase while it is made. */
+struct phase {
+    const struct fleet *fleet; /* borrowed, as the two below */
+    const struct phase_plan *plan;
+    struct phase_result *result;
+    int64_t first, last;                         /* products */
+    struct scrape before[OPTIONS_MAX_INSTANCES]; /* the sale */
+    struct scrape after[OPTIONS_MAX_INSTANCES];  /* what came between */
+    struct {
+        int64_t started_ms;
+        int64_t open[OPTIONS_MAX_INSTANCES]; /* connections of each server: the most at once */
+        int64_t answers;                     /* the generator's count */
+        int64_t looked_ms, looked_answers;   /* when the rate was last seen, and the count then */
+        double per_s;
+        int64_t sold; /* orders, by what the servers say; -1: they were not asked */
+    } load;           /* the one that goes on */
+};
 
 /* `scrapes`: the last ones, or zeroed. */
-static bool scrape_all(const struct fleet *fleet, const struct phase_plan *plan,
-                       struct scrape *scrapes, struct error *error)
+static bool scrape_all(const struct phase *phase, struct scrape *scrapes, struct error *error)
 {
+    const struct fleet *fleet = phase->fleet;
+    const char *kind = phase->plan->scenario == SCENARIO_COUNTER ? "restock" : "buy";
     for (size_t i = 0; i < fleet->count; i++) {
         struct scrape before = scrapes[i];
-        if (!api_scrape(fleet->api, fleet->urls[i], plan->strategy->name, kind_name(plan),
-                        &scrapes[i], error))
+        if (!api_scrape(fleet->api, fleet->urls[i], phase->plan->strategy->name, kind, &scrapes[i],
+                        error))
             return false;
         if (scrape_is_another(&before, &scrapes[i]))
             return error_fail(error,
@@ -67,16 +81,15 @@ static void total(const struct fleet *fleet, const struct scrape *scrapes, int64
 /* Waits until no instance has an order in its hands, twice in a row with the same counts: a scrape
  * is no snapshot, and what wrk sent last may still lie unread in a socket. Leaves the last scrapes
  * in `scrapes`. */
-static bool wait_quiet(const struct fleet *fleet, const struct phase_plan *plan,
-                       struct scrape *scrapes, struct error *error)
+static bool wait_quiet(const struct phase *phase, struct scrape *scrapes, struct error *error)
 {
     int64_t deadline_ms = clock_mono_ms() + QUIET_LIMIT_MS;
     int64_t before = -1;
     for (;;) {
         int64_t in_flight = 0, answered = 0;
-        if (!scrape_all(fleet, plan, scrapes, error))
+        if (!scrape_all(phase, scrapes, error))
             return false;
-        total(fleet, scrapes, &in_flight, &answered);
+        total(phase->fleet, scrapes, &in_flight, &answered);
         if (in_flight == 0 && answered == before)
             return true;
         before = in_flight == 0 ? answered : -1;
@@ -89,22 +102,23 @@ static bool wait_quiet(const struct fleet *fleet, const struct phase_plan *plan,
 }
 
 /* The witness, and every instance, must see the sale that the first instance started. */
-static bool same_sale(const struct fleet *fleet, const struct phase_plan *plan, struct error *error)
+static bool same_sale(const struct phase *phase, struct error *error)
 {
+    const struct fleet *fleet = phase->fleet;
     int64_t witnessed = 0;
-    if (!witness_epoch(fleet->witness, plan->first_product, &witnessed, error))
+    if (!witness_epoch(fleet->witness, phase->first, &witnessed, error))
         return false;
     for (size_t i = 0; i < fleet_targets_count(fleet); i++) {
         const char *server = fleet_targets(fleet)[i];
         int64_t epoch = 0;
-        if (!api_epoch(fleet->api, server, plan->first_product, &epoch, error))
+        if (!api_epoch(fleet->api, server, phase->first, &epoch, error))
             return false;
         if (epoch != witnessed)
             return error_fail(error,
                               "%s is in epoch %" PRId64 " of product %" PRId64
                               ", the witness in %" PRId64
                               ": not the same database (--database), or somebody else reset it",
-                              server, epoch, plan->first_product, witnessed);
+                              server, epoch, phase->first, witnessed);
     }
     return true;
 }
@@ -135,90 +149,77 @@ static bool is_by_wrk(const struct phase_plan *plan)
     return !plan->counted && plan->rate_per_s == 0;
 }
 
-struct loading {
-    const struct fleet *fleet;
-    const struct phase_plan *plan;
-    const struct scrape *before; /* the sale */
-    struct phase_result *result;
-    int64_t started_ms;
-    int64_t open[OPTIONS_MAX_INSTANCES]; /* connections of each server: the most at once */
-    int64_t answers;                     /* the generator's count */
-    int64_t looked_ms, looked_answers;   /* when the rate was last seen, and the count then */
-    double per_s;
-    int64_t sold; /* orders, by what the servers say; -1: they were not asked */
-};
-
 /* Whether all connections stand, asked until they do. */
-static void count_connections(struct loading *loading, const struct scrape *scrapes)
+static void count_connections(struct phase *phase, const struct scrape *scrapes)
 {
-    int64_t open = scrape_most_open(loading->open, scrapes, loading->fleet->count);
-    if (open > loading->result->connections_seen)
-        loading->result->connections_seen = open;
+    int64_t open = scrape_most_open(phase->load.open, scrapes, phase->fleet->count);
+    if (open > phase->result->connections_seen)
+        phase->result->connections_seen = open;
 }
 
 /* The rate since it was last looked at, a second ago. The first look has none before it. */
-static void take_rate(struct loading *loading, int64_t answers, int64_t now_ms)
+static void take_rate(struct phase *phase, int64_t answers, int64_t now_ms)
 {
-    if (loading->looked_ms > 0)
-        loading->per_s = (double)(answers - loading->looked_answers) * 1000 /
-                         (double)(now_ms - loading->looked_ms);
-    loading->looked_ms = now_ms;
-    loading->looked_answers = answers;
+    if (phase->load.looked_ms > 0)
+        phase->load.per_s = (double)(answers - phase->load.looked_answers) * 1000 /
+                            (double)(now_ms - phase->load.looked_ms);
+    phase->load.looked_ms = now_ms;
+    phase->load.looked_answers = answers;
 }
 
-static struct counts counts_since(const struct fleet *fleet, const struct scrape *before,
-                                  const struct scrape *now)
+static struct counts counts_since(const struct phase *phase, const struct scrape *now)
 {
     struct counts sum = {0};
-    for (size_t i = 0; i < fleet->count; i++)
-        counts_add(&sum, &now[i].counts, &before[i].counts);
+    for (size_t i = 0; i < phase->fleet->count; i++)
+        counts_add(&sum, &now[i].counts, &phase->before[i].counts);
     return sum;
 }
 
 /* What the servers are asked while wrk, which tells nothing until its end, loads them: by the way
  * how fast they answer, once a second and only where somebody watches. A generator that is the
  * harness's own must not wait for them. */
-static void look(struct loading *loading, int64_t now_ms)
+static void look(struct phase *phase, int64_t now_ms)
 {
     struct scrape scrapes[OPTIONS_MAX_INSTANCES] = {0};
     struct error ignored; /* a server that does not answer shows in everything else */
-    bool asks = is_by_wrk(loading->plan);
-    bool counts = asks && loading->result->connections_seen < loading->plan->connections;
-    bool rates = loading->fleet->progress && now_ms - loading->looked_ms >= 1000;
-    int64_t in_flight = 0, answered = loading->answers;
+    bool asks = is_by_wrk(phase->plan);
+    bool counts = asks && phase->result->connections_seen < phase->plan->connections;
+    bool rates = phase->fleet->progress && now_ms - phase->load.looked_ms >= 1000;
+    int64_t in_flight = 0, answered = phase->load.answers;
     if (!counts && !rates)
         return;
     if (asks) {
-        if (!scrape_all(loading->fleet, loading->plan, scrapes, &ignored))
+        if (!scrape_all(phase, scrapes, &ignored))
             return;
-        total(loading->fleet, scrapes, &in_flight, &answered);
-        struct counts since = counts_since(loading->fleet, loading->before, scrapes);
-        loading->sold = since.committed + since.accepted;
+        total(phase->fleet, scrapes, &in_flight, &answered);
+        struct counts since = counts_since(phase, scrapes);
+        phase->load.sold = since.committed + since.accepted;
     }
     if (counts)
-        count_connections(loading, scrapes);
+        count_connections(phase, scrapes);
     if (rates)
-        take_rate(loading, answered, now_ms);
+        take_rate(phase, answered, now_ms);
 }
 
 static void tick(void *context)
 {
-    struct loading *loading = context;
+    struct phase *phase = context;
+    const struct phase_plan *plan = phase->plan;
     int64_t now_ms = clock_mono_ms();
     char text[200], sold[40] = "", rate[40] = "";
-    if (loading->plan->watch)
-        loading->plan->watch(loading->plan->watch_context, now_ms - loading->started_ms);
-    look(loading, now_ms);
-    if (loading->sold >= 0 && loading->plan->scenario != SCENARIO_COUNTER)
-        snprintf(sold, sizeof sold, ", %" PRId64 " sold", loading->sold);
+    if (plan->watch)
+        plan->watch(plan->watch_context, now_ms - phase->load.started_ms);
+    look(phase, now_ms);
+    if (phase->load.sold >= 0 && plan->scenario != SCENARIO_COUNTER)
+        snprintf(sold, sizeof sold, ", %" PRId64 " sold", phase->load.sold);
     /* A sale of what is soon gone has none, and a terminal may cut the end of the line. */
-    if (loading->per_s > 0 && loading->plan->kind != PHASE_TRUTH)
-        snprintf(rate, sizeof rate, ", %.0f answers/s", loading->per_s);
+    if (phase->load.per_s > 0 && plan->kind != PHASE_TRUTH)
+        snprintf(rate, sizeof rate, ", %.0f answers/s", phase->load.per_s);
     snprintf(text, sizeof text, "%s%s%s, %zu instance%s, round %d, %s: %" PRId64 " s",
-             loading->plan->strategy->name, sold, rate, loading->fleet->count,
-             loading->fleet->count == 1 ? "" : "s", loading->plan->round,
-             phase_name(loading->plan->kind), (now_ms - loading->started_ms) / 1000);
-    say(loading->fleet, text);
+             plan->strategy->name, sold, rate, phase->fleet->count,
+             phase->fleet->count == 1 ? "" : "s", plan->round, phase_name(plan->kind),
+             (now_ms - phase->load.started_ms) / 1000);
+    say(phase->fleet, text);
 }
 
 static void request_path(const struct phase_plan *plan, char *out, size_t size)
@@ -233,23 +234,21 @@ static void request_path(const struct phase_plan *plan, char *out, size_t size)
 
 static bool announce(const struct load *load, int64_t *start_us, struct error *error)
 {
-    const struct loading *loading = load->context;
-    return phase_open_announce(loading->fleet, loading->plan, load->arrivals.parts[0].duration_us,
+    const struct phase *phase = load->context;
+    return phase_open_announce(phase->fleet, phase->plan, load->arrivals.parts[0].duration_us,
                                start_us, error);
 }
 
-static bool load_once(const struct fleet *fleet, const struct phase_plan *plan,
-                      const struct scrape *before, int64_t seconds, struct phase_result *result,
-                      struct error *error)
+static bool load_once(struct phase *phase, int64_t seconds, struct error *error)
 {
+    const struct fleet *fleet = phase->fleet;
+    const struct phase_plan *plan = phase->plan;
+    struct phase_result *result = phase->result;
     char path[300];
     request_path(plan, path, sizeof path);
-    struct loading loading = {.fleet = fleet,
-                              .plan = plan,
-                              .before = before,
-                              .result = result,
-                              .started_ms = clock_mono_ms(),
-                              .sold = -1};
+    memset(&phase->load, 0, sizeof phase->load);
+    phase->load.started_ms = clock_mono_ms();
+    phase->load.sold = -1;
     int64_t number = plan->seed % 100 + result->runs;
     struct load load = {
         .targets = fleet_targets(fleet),
@@ -277,8 +276,8 @@ static bool load_once(const struct fleet *fleet, const struct phase_plan *plan,
         .counted = plan->counted,
         .detail = plan->detail,
         .tick = tick,
-        .context = &loading,
-        .answers = &loading.answers,
+        .context = phase,
+        .answers = &phase->load.answers,
     };
     for (size_t i = 0; fleet->instances && i < fleet->count; i++)
         load.servers[load.servers_count++] = fleet->instances[i].process.pid;
@@ -332,32 +331,30 @@ bool phase_wait_settled(const struct fleet *fleet, int64_t first, int64_t last, 
 
 /* Short runs until nothing is left and as many were told so as there are connections. wrk has no
  * shorter run than a second. */
-static bool load_until_gone(const struct fleet *fleet, const struct phase_plan *plan,
-                            const struct scrape *before, struct phase_result *result,
-                            struct error *error)
+static bool load_until_gone(struct phase *phase, struct error *error)
 {
+    const struct fleet *fleet = phase->fleet;
     int64_t deadline_ms = clock_mono_ms() + TRUTH_LIMIT_MS;
-    result->complete = false;
-    while (!result->complete && clock_mono_ms() < deadline_ms) {
+    bool complete = false;
+    while (!complete && clock_mono_ms() < deadline_ms) {
         struct scrape now[OPTIONS_MAX_INSTANCES] = {0};
         struct witness_state state;
-        if (!load_once(fleet, plan, before, 1, result, error) ||
-            !wait_quiet(fleet, plan, now, error) ||
-            !phase_wait_settled(fleet, plan->first_product, phase_last_product(plan), error) ||
-            !witness_look(fleet->witness, plan->first_product, phase_last_product(plan), &state,
-                          error))
+        if (!load_once(phase, 1, error) || !wait_quiet(phase, now, error) ||
+            !phase_wait_settled(fleet, phase->first, phase->last, error) ||
+            !witness_look(fleet->witness, phase->first, phase->last, &state, error))
             return false;
-        result->complete =
-            state.stock <= 0 && counts_since(fleet, before, now).sold_out >= plan->connections;
+        complete =
+            state.stock <= 0 && counts_since(phase, now).sold_out >= phase->plan->connections;
     }
+    phase->result->complete = complete;
     return true;
 }
 
 /* What fewer clients were answered is no figure of as many as were asked for. */
-static bool all_connected(const struct fleet *fleet, const struct phase_result *result,
-                          struct error *error)
+static bool all_connected(const struct phase *phase, struct error *error)
 {
-    const struct phase_plan *plan = &result->plan;
+    const struct phase_plan *plan = phase->plan;
+    const struct phase_result *result = phase->result;
     struct rlimit files = {0};
     if (!is_by_wrk(plan))
         return true; /* it makes all of them before it begins, or fails */
@@ -369,7 +366,7 @@ static bool all_connected(const struct fleet *fleet, const struct phase_result *
                           plan->connections, result->load.connect_errors,
                           (long long)files.rlim_cur);
     /* A balancer has fewer with the servers. */
-    return fleet->balancer || result->connections_seen >= plan->connections ||
+    return phase->fleet->balancer || result->connections_seen >= plan->connections ||
            error_fail(error,
                       "the servers never had more than %" PRId64 " of the %" PRId64
                       " connections (--max-connections, ulimit -n)",
@@ -388,13 +385,13 @@ static bool in_time(const struct phase_result *result, struct error *error)
 }
 
 /* Such a generator's figures are not the servers', but what was sold was sold. */
-static void judge(const struct fleet *fleet, const struct phase_plan *plan,
-                  struct phase_result *result)
+static void judge(const struct phase *phase)
 {
-    bool counter = plan->scenario == SCENARIO_COUNTER;
-    bool bell = plan->scenario == SCENARIO_BELL;
+    struct phase_result *result = phase->result;
+    bool counter = phase->plan->scenario == SCENARIO_COUNTER;
+    bool bell = phase->plan->scenario == SCENARIO_BELL;
     struct evidence evidence = {
-        .scenario = plan->scenario,
+        .scenario = phase->plan->scenario,
         .promised = result->promised,
         .complete = result->complete && !(bell && result->audit.stock > 0),
         .done = counter ? result->audit.restock_rows : result->audit.confirmed_rows,
@@ -405,7 +402,7 @@ static void judge(const struct fleet *fleet, const struct phase_plan *plan,
     result->verdict = verdict_of(&evidence);
     struct error error;
     result->late = result->verdict != VERDICT_BROKEN &&
-                   (!in_time(result, &error) || !all_connected(fleet, result, &error));
+                   (!in_time(result, &error) || !all_connected(phase, &error));
     if (!result->late)
         return;
     result->verdict = VERDICT_NO_RUN;
@@ -413,14 +410,13 @@ static void judge(const struct fleet *fleet, const struct phase_plan *plan,
 }
 
 /* Once more, because what was accepted has been decided since the last answer. */
-static bool add_costs(const struct fleet *fleet, const struct phase_plan *plan,
-                      const struct scrape *before, struct phase_result *result, struct error *error)
+static bool add_costs(const struct phase *phase, struct error *error)
 {
     struct scrape now[OPTIONS_MAX_INSTANCES] = {0};
-    if (!scrape_all(fleet, plan, now, error))
+    if (!scrape_all(phase, now, error))
         return false;
-    for (size_t i = 0; i < fleet->count; i++)
-        costs_add(&result->costs, &now[i].costs, &before[i].costs);
+    for (size_t i = 0; i < phase->fleet->count; i++)
+        costs_add(&phase->result->costs, &now[i].costs, &phase->before[i].costs);
     return true;
 }
 
@@ -460,46 +456,42 @@ static void meanwhile_end(const struct fleet *fleet, const struct meanwhile_mark
 }
 
 /* Everything up to the books. False: there is no going on. */
-static bool take_steps(const struct fleet *fleet, const struct phase_plan *plan,
-                       struct scrape *after, struct phase_result *result, struct error *error)
+static bool take_steps(struct phase *phase, struct error *error)
 {
-    struct scrape before[OPTIONS_MAX_INSTANCES] = {0};
+    const struct fleet *fleet = phase->fleet;
+    const struct phase_plan *plan = phase->plan;
     struct meanwhile_mark mark;
-    int64_t epoch = 0;
+    int64_t epoch = 0, first = phase->first, last = phase->last;
     say(fleet, "preparing");
-    bool ready = wait_quiet(fleet, plan, before, error) &&
-                 phase_put_on_sale(fleet, plan, NULL, &epoch, error) &&
-                 same_sale(fleet, plan, error) &&
-                 witness_remember(fleet->witness, plan->first_product, phase_last_product(plan),
-                                  epoch, error) &&
-                 phase_wait_clean(fleet, plan->first_product, phase_last_product(plan), error);
+    bool ready = wait_quiet(phase, phase->before, error) &&
+                 phase_put_on_sale(fleet, plan, NULL, &epoch, error) && same_sale(phase, error) &&
+                 witness_remember(fleet->witness, first, last, epoch, error) &&
+                 phase_wait_clean(fleet, first, last, error);
     if (!ready)
         return false;
     meanwhile_begin(fleet, &mark);
-    bool loaded = plan->kind == PHASE_TRUTH
-                      ? load_until_gone(fleet, plan, before, result, error)
-                      : load_once(fleet, plan, before, plan->duration_s, result, error);
+    bool loaded = plan->kind == PHASE_TRUTH ? load_until_gone(phase, error)
+                                            : load_once(phase, plan->duration_s, error);
     int64_t loaded_ms = clock_mono_ms();
-    memcpy(after, before, sizeof before); /* the same servers are to answer */
+    memcpy(phase->after, phase->before, sizeof phase->after); /* the same servers are to answer */
     say(fleet, "settling");
-    if (!loaded || !wait_quiet(fleet, plan, after, error) ||
-        !phase_wait_settled(fleet, plan->first_product, phase_last_product(plan), error) ||
-        !add_costs(fleet, plan, before, result, error))
+    if (!loaded || !wait_quiet(phase, phase->after, error) ||
+        !phase_wait_settled(fleet, first, last, error) || !add_costs(phase, error))
         return false;
-    result->settling_ms = clock_mono_ms() - loaded_ms;
-    meanwhile_end(fleet, &mark, &result->meanwhile);
+    phase->result->settling_ms = clock_mono_ms() - loaded_ms;
+    meanwhile_end(fleet, &mark, &phase->result->meanwhile);
     for (size_t i = 0; i < fleet->count; i++)
-        counts_add(&after[i].counts, &(struct counts){0}, &before[i].counts);
+        counts_add(&phase->after[i].counts, &(struct counts){0}, &phase->before[i].counts);
     say(fleet, "auditing");
     return true;
 }
 
-static bool check_repeats(const struct fleet *fleet, const struct phase_plan *plan,
-                          struct phase_result *result, struct error *error)
+static bool check_repeats(const struct phase *phase, struct error *error)
 {
     char path[300];
-    request_path(plan, path, sizeof path);
-    return !plan->keyed || repeats_check(fleet, plan, path, &result->audit, error);
+    request_path(phase->plan, path, sizeof path);
+    return !phase->plan->keyed ||
+           repeats_check(phase->fleet, phase->plan, path, &phase->result->audit, error);
 }
 
 static void fail(struct phase_result *result, const struct error *error)
@@ -512,21 +504,24 @@ static void fail(struct phase_result *result, const struct error *error)
 bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
                struct phase_result *result, struct error *error)
 {
+    struct phase phase = {.fleet = fleet,
+                          .plan = plan,
+                          .result = result,
+                          .first = plan->first_product,
+                          .last = phase_last_product(plan)};
     *result = (struct phase_result){
         .plan = *plan,
         .instances = (int)fleet->count,
         .promised = promise_in_force(&plan->strategy->promise, (int)fleet->count,
                                      strcmp(plan->body, "guarded") == 0),
-        .complete = true,
+        .complete = plan->kind != PHASE_TRUTH,
     };
-    struct scrape scrapes[OPTIONS_MAX_INSTANCES] = {0};
     struct error death;
-    bool made = take_steps(fleet, plan, scrapes, result, error);
-    bool judged = made && reconcile_counts(scrapes, fleet, result, error) &&
-                  reconcile_audits(fleet, result, error) &&
-                  check_repeats(fleet, plan, result, error);
+    bool made = take_steps(&phase, error);
+    bool judged = made && reconcile_counts(phase.after, fleet, result, error) &&
+                  reconcile_audits(fleet, result, error) && check_repeats(&phase, error);
     if (judged)
-        judge(fleet, plan, result);
+        judge(&phase);
     /* Now that all of its rows are read. */
     result->again = result->runs > 0 && !witness_same_sales(fleet->witness, error);
     if (judged && result->again) {
