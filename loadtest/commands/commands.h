@@ -7,7 +7,5 @@
 #define X(name, NAME) int command_##name(const struct name##_options *options);
 COMMANDS(X)
 #undef X
-/* run --scenario unpaid */
-int command_unpaid(const struct run_options *options);
 
 #endif

@@ -11,14 +11,12 @@
 
 #include "loadtest/base/terminal.h"
 #include "loadtest/commands/articles/articles.h"
-#include "loadtest/commands/harness.h"
+#include "loadtest/commands/unpaid.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/pipeline/gate.h"
-#include "loadtest/report/results.h"
 #include "loadtest/report/table.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 struct run {
     const struct run_options *options; /* borrowed */
@@ -30,9 +28,9 @@ struct run {
     struct junit junit; /* owned */
 };
 
-static bool is_articles(const struct run *run)
+static bool is(const struct run *run, enum scenario scenario)
 {
-    return run->harness.options->scenario == SCENARIO_ARTICLES;
+    return run->options->shared.scenario == scenario;
 }
 
 static int64_t products_of(const struct options *options)
@@ -42,9 +40,7 @@ static int64_t products_of(const struct options *options)
 
 static bool has_one_phase(const struct run *run)
 {
-    enum scenario scenario = run->harness.options->scenario;
-    return scenario == SCENARIO_SOLDOUT || scenario == SCENARIO_COUNTER ||
-           scenario == SCENARIO_BELL;
+    return is(run, SCENARIO_SOLDOUT) || is(run, SCENARIO_COUNTER) || is(run, SCENARIO_BELL);
 }
 
 /* How many there will be in all. Every fleet has the same strategies. */
@@ -84,6 +80,8 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
 static bool run_strategy(struct run *run, const struct api_strategy *strategy, int round,
                          struct error *error)
 {
+    if (is(run, SCENARIO_UNPAID))
+        return unpaid_sell(&run->harness, strategy, error);
     bool made = has_one_phase(run) ? run_phase(run, strategy, round, PHASE_LOAD, error)
                                    : run_phase(run, strategy, round, PHASE_SPEED, error) &&
                                          run_phase(run, strategy, round, PHASE_TRUTH, error);
@@ -95,11 +93,12 @@ static bool run_strategy(struct run *run, const struct api_strategy *strategy, i
 static bool run_fleet(struct run *run, int count, struct error *error)
 {
     bool first = json_array_size(run->harness.runs) == 0;
+    int64_t rounds = is(run, SCENARIO_UNPAID) ? 1 : run->harness.options->rounds;
     if (!harness_open_fleet(&run->harness, count, error) ||
         !harness_choose_all(&run->harness, &run->options->strategies, first, &run->chosen, error) ||
         (first && !harness_may_reset(&run->harness, products_of(run->harness.options), error)))
         return false;
-    for (int round = 1; round <= (int)run->harness.options->rounds; round++) {
+    for (int round = 1; round <= (int)rounds; round++) {
         for (size_t i = 0; i < run->chosen.count; i++) {
             if (!run_strategy(run, run->chosen.items[i], round, error))
                 return false;
@@ -111,6 +110,10 @@ static bool run_fleet(struct run *run, int count, struct error *error)
 static bool run_everything(struct run *run, struct error *error)
 {
     const struct options *options = run->harness.options;
+    if (is(run, SCENARIO_ARTICLES))
+        return articles_run(&run->harness, error);
+    if (is(run, SCENARIO_UNPAID))
+        unpaid_print_titles(stdout);
     for (size_t i = 0; i < options->instances.count; i++) {
         if (!run_fleet(run, options->instances.items[i], error))
             return false;
@@ -170,6 +173,14 @@ static const struct results_csv csv = {
     "article_published:q,article_ours:q",
     true};
 
+/* What unpaid has to say of its sales stands there already. */
+static void print_unpaid(FILE *to, const struct document *document, struct verdict_tally *tally)
+{
+    fputc('\n', to);
+    for (size_t i = 0; i < json_array_size(document->runs); i++)
+        tally->counts[document_verdict(json_array_get(document->runs, i))]++;
+}
+
 /* Files, then table and legend of what they say. Returns the exit status that the verdicts ask for.
  * What could not be written is printed all the same. */
 static int report(struct run *run)
@@ -183,11 +194,14 @@ static int report(struct run *run)
     if (json_array_size(harness->runs) == 0)
         return 2;
     json_t *made = results_json_document(harness->runs, harness->options, &harness->machine);
-    bool written = results_publish(harness->folder, made, &csv, &run->document, &error);
+    const struct results_csv *files = is(run, SCENARIO_UNPAID) ? &unpaid_csv : &csv;
+    bool written = results_publish(harness->folder, made, files, &run->document, &error);
     if (!run->document.json)
         return process_fail(error.text);
-    if (is_articles(run))
+    if (is(run, SCENARIO_ARTICLES))
         articles_print(to.table, &run->document, &tally);
+    else if (is(run, SCENARIO_UNPAID))
+        print_unpaid(to.table, &run->document, &tally);
     else
         print_table(run, &to, &tally);
     table_print_meanwhile(to.notes, &run->document);
@@ -206,7 +220,7 @@ static void forget_the_interrupted(struct run *run)
 {
     json_t *runs = run->harness.runs;
     size_t kept = run->complete, count = json_array_size(runs);
-    if (is_articles(run)) { /* each of these stands for itself */
+    if (is(run, SCENARIO_ARTICLES) || is(run, SCENARIO_UNPAID)) { /* each stands for itself */
         kept = count;
         if (count > 0 && document_verdict(json_array_get(runs, count - 1)) == VERDICT_NO_RUN)
             kept--;
@@ -219,28 +233,21 @@ static void forget_the_interrupted(struct run *run)
 
 int command_run(const struct run_options *options)
 {
-    if (options->shared.scenario == SCENARIO_UNPAID)
-        return command_unpaid(options);
-    struct run *run = calloc(1, sizeof *run);
+    struct run run = {.options = options};
     struct error error = {.text = ""};
-    if (!run)
-        return process_fail("out of memory");
-    run->options = options;
     /* Mistakes on the command line are reported before anything is started. */
-    bool begun = gate_open(&run->fail_if, &run->junit, &options->shared, &error) &&
-                 harness_init(&run->harness, &options->shared, &error);
-    bool made = begun && (is_articles(run) ? articles_run(&run->harness, &error)
-                                           : run_everything(run, &error));
-    harness_clear_progress(&run->harness);
+    bool begun = gate_open(&run.fail_if, &run.junit, &options->shared, &error) &&
+                 harness_init(&run.harness, &options->shared, &error);
+    bool made = begun && run_everything(&run, &error);
+    harness_clear_progress(&run.harness);
     if (process_interrupted())
-        forget_the_interrupted(run);
-    int status = begun ? report(run) : 2;
+        forget_the_interrupted(&run);
+    int status = begun ? report(&run) : 2;
     status = harness_status(made, status, &error);
-    gate_add_cases(&run->junit, &run->document, &run->fail_if);
-    if (!gate_close(&run->junit, "run", made ? NULL : error.text, &error))
+    gate_add_cases(&run.junit, &run.document, &run.fail_if);
+    if (!gate_close(&run.junit, "run", made ? NULL : error.text, &error))
         status = process_fail(error.text);
-    harness_fini(&run->harness);
-    document_free(&run->document);
-    free(run);
+    harness_fini(&run.harness);
+    document_free(&run.document);
     return status;
 }

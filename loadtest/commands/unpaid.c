@@ -1,26 +1,12 @@
-/*
- * `run --scenario unpaid`: buyers of whom some never pay, and some when it may be too late.
- *
- * Happy path, for each number of instances and each strategy: a product is put on sale, a crowd
- * buys for --duration, and the witness counts the rows all the while: each unit is in the stock,
- * sold or held. A buyer buys one unit with a hold of a second, and then pays at once, or when the
- * hold ends, or never. It has two connections: it buys on the first, and pays on the second, which
- * is another instance's where there is one. Then what is held ends, and the rows are counted once
- * more: nothing is held, and what was sold is what buyers were told that they had paid.
- *
- * Failure modes: a server that dies, a hold that nobody ends and Ctrl-C end the run; the sales that
- * were over by then are written.
- */
-#include "loadtest/commands/commands.h"
+/* See unpaid.h. */
+#include "loadtest/commands/unpaid.h"
 
 #include "base/clock.h"
 #include "loadtest/base/random.h"
-#include "loadtest/commands/harness.h"
 #include "loadtest/engine/plain.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { BUYERS_MAX = 256, HOLD_S = 1, LOOK_MS = 50 };
@@ -37,17 +23,24 @@ struct buyer {
     int64_t due_us;             /* until then it rests, or waits */
 };
 
-/* What they were told, added up. */
-struct told {
-    int64_t bought;  /* 201s and 202s */
-    int64_t refused; /* 409s to a buy */
-    int64_t paid;
-    int64_t expired;   /* payments that came too late */
-    int64_t abandoned; /* orders that nobody has tried to pay */
-    int64_t failed;    /* 503s: nothing was done */
-    int64_t unknown;   /* 504s and answers that did not come */
-    int64_t odd;       /* answers that make no sense */
+/* What they were told, and what the rows said meanwhile, as results.json calls it. */
+enum figure {
+    BOUGHT, /* 201s and 202s */
+    PAID,
+    TOO_LATE,   /* payments */
+    NEVER_PAID, /* orders that nobody has tried to pay */
+    REFUSED,    /* 409s to a buy */
+    FAILED,     /* 503s: nothing was done */
+    UNKNOWN,    /* 504s and answers that did not come */
+    ODD,        /* answers that make no sense */
+    MOST_HELD,  /* units, at one look */
+    LOOKS,      /* at the rows, while buyers were there */
+    DISAGREED,  /* of these, at which the books did not agree */
+    FIGURES
 };
+static const char *const names[FIGURES] = {"bought",    "paid",   "too_late", "never_paid",
+                                           "refused",   "failed", "unknown",  "odd",
+                                           "most_held", "looks",  "disagreed"};
 
 struct sale {
     const struct harness *harness;       /* borrowed */
@@ -55,11 +48,8 @@ struct sale {
     const char *body; /* borrowed; "": the strategy has no choice, or its default */
     int instances;
     char query[REQUEST_QUERY_SIZE];
-    struct told told;
+    int64_t figures[FIGURES];
     struct books rows;           /* at the end */
-    int64_t looks;               /* at the rows, while buyers were there */
-    int64_t wrong_looks;         /* of these, at which the books did not agree */
-    int64_t most_held;           /* units, at one look */
     int64_t until_us, looked_us; /* nobody buys after that; the last look. 0: it has not begun */
     size_t holding;              /* buyers with an order to be paid, who still pay */
     struct buyer buyers[BUYERS_MAX];
@@ -95,28 +85,20 @@ static enum engine_next next(void *self, size_t connection, int64_t now_us,
     return ENGINE_ASKS;
 }
 
-/* Sorts out what is no answer of the call's own. */
-static void count_other(struct told *told, int status)
+/* An answer that is not the call's own. */
+static enum figure other_figure(int status)
 {
-    if (status == 0 || status == 504)
-        told->unknown++;
-    else if (status == 503)
-        told->failed++;
-    else
-        told->odd++;
+    return status == 0 || status == 504 ? UNKNOWN : status == 503 ? FAILED : ODD;
 }
 
 static void hold(struct sale *sale, struct buyer *buyer, int64_t now_us,
                  const char order[ANSWER_ID_SIZE])
 {
     int64_t fate = random_pick(&buyer->random, 10);
-    sale->told.bought++;
-    if (fate >= AT_ONCE + LATE) {
-        sale->told.abandoned++;
-        return;
-    }
-    if (!*order) { /* sold, and nobody can say what */
-        sale->told.odd++;
+    bool never = fate >= AT_ONCE + LATE;
+    sale->figures[BOUGHT]++;
+    if (never || !*order) { /* sold, and nobody can say what */
+        sale->figures[never ? NEVER_PAID : ODD]++;
         return;
     }
     memcpy(buyer->order, order, sizeof buyer->order);
@@ -133,10 +115,7 @@ static void learn_order(struct sale *sale, struct buyer *buyer, int64_t now_us, 
         hold(sale, buyer, now_us, fields->id);
         return;
     }
-    if (status == 409)
-        sale->told.refused++;
-    else
-        count_other(&sale->told, status);
+    sale->figures[status == 409 ? REFUSED : other_figure(status)]++;
     buyer->due_us = now_us + REST_US;
 }
 
@@ -144,14 +123,11 @@ static void learn_payment(struct sale *sale, struct buyer *buyer, int status, co
 {
     buyer->order[0] = '\0';
     sale->holding--;
-    if (status == 200)
-        sale->told.paid++;
-    else if (status == 409 && strcmp(code, "expired") == 0)
-        sale->told.expired++;
-    else if (status == 409 && strcmp(code, "not_payable") == 0)
-        sale->told.refused++; /* a 202 that ended as failed */
-    else
-        count_other(&sale->told, status);
+    sale->figures[status == 200                      ? PAID
+                  : status != 409                    ? other_figure(status)
+                  : strcmp(code, "expired") == 0     ? TOO_LATE
+                  : strcmp(code, "not_payable") == 0 ? REFUSED /* a 202 that ended as failed */
+                                                     : ODD]++;
 }
 
 static void answered(void *self, size_t connection, int64_t now_us, const struct answer *answer)
@@ -204,9 +180,10 @@ static bool watch(void *self, int64_t now_us, struct error *error)
     sale->looked_us = now_us;
     if (!look(sale->harness, &rows, error))
         return false;
-    sale->looks++;
-    sale->wrong_looks += !books_consistent(&rows);
-    sale->most_held = rows.held > sale->most_held ? rows.held : sale->most_held;
+    sale->figures[LOOKS]++;
+    sale->figures[DISAGREED] += !books_consistent(&rows);
+    if (rows.held > sale->figures[MOST_HELD])
+        sale->figures[MOST_HELD] = rows.held;
     return !fleet->instances || instance_all_alive(fleet->instances, fleet->count, error);
 }
 
@@ -260,8 +237,7 @@ static bool sell(struct sale *sale, struct error *error)
            wait_for_the_end(sale, error) && witness_same_sales(harness->witness, error);
 }
 
-/* Of a row's object, as results.csv has them. */
-static const struct results_csv csv = {
+const struct results_csv unpaid_csv = {
     "results.csv",
     "strategy,body,instances,scenario,phase,round,connections,duration_s,stock,unpaid_bought,"
     "unpaid_paid,unpaid_too_late,unpaid_never_paid,unpaid_refused,unpaid_failed,unpaid_unknown,"
@@ -279,20 +255,21 @@ static bool is_guarded(const struct sale *sale)
  * a payment. */
 static int64_t misled(const struct sale *sale)
 {
-    int64_t paid = sale->told.paid;
+    int64_t paid = sale->figures[PAID];
     if (sale->rows.sold < paid)
         return paid - sale->rows.sold;
-    int64_t more = sale->rows.sold - paid - sale->told.unknown;
+    int64_t more = sale->rows.sold - paid - sale->figures[UNKNOWN];
     return more > 0 ? more : 0;
 }
 
 static enum verdict verdict_of_sale(const struct sale *sale)
 {
     bool promised = promise_in_force(&sale->strategy->promise, sale->instances, is_guarded(sale));
-    bool wrong = !books_consistent(&sale->rows) || sale->wrong_looks > 0 || sale->rows.held > 0 ||
-                 misled(sale) > 0 || sale->told.odd > 0;
-    bool seen = sale->most_held > 0 && sale->told.paid > 0 && sale->told.expired > 0 &&
-                sale->told.abandoned > 0;
+    const int64_t *figures = sale->figures;
+    bool wrong = !books_consistent(&sale->rows) || figures[DISAGREED] > 0 || sale->rows.held > 0 ||
+                 misled(sale) > 0 || figures[ODD] > 0;
+    bool seen = figures[MOST_HELD] > 0 && figures[PAID] > 0 && figures[TOO_LATE] > 0 &&
+                figures[NEVER_PAID] > 0;
     if (wrong)
         return promised ? VERDICT_BROKEN : VERDICT_UNSAFE;
     return promised && seen ? VERDICT_KEPT : VERDICT_PROVED_NOTHING;
@@ -310,23 +287,44 @@ static void print_wrong(FILE *to, const struct sale *sale, const char *before)
         fprintf(to,
                 "%s%" PRId64 " units: %" PRId64 " were paid by the answers, %" PRId64
                 " by the rows\n",
-                before, misled(sale), sale->told.paid, rows->sold);
+                before, misled(sale), sale->figures[PAID], rows->sold);
     if (!books_consistent(rows))
         fprintf(to, "%soversold %" PRId64 ", lost updates %" PRId64 "\n", before, rows->oversold,
                 rows->lost_updates);
-    if (sale->told.odd > 0)
-        fprintf(to, "%s%" PRId64 " answers that make no sense\n", before, sale->told.odd);
+    if (sale->figures[ODD] > 0)
+        fprintf(to, "%s%" PRId64 " answers that make no sense\n", before, sale->figures[ODD]);
+}
+
+/* The columns between the instances and the verdict: what is left, and figures. */
+static const struct {
+    const char *title;
+    int width;
+    enum figure figure; /* FIGURES: what is left */
+} columns[] = {
+    {"bought", 8, BOUGHT},     {"paid", 8, PAID},
+    {"too late", 8, TOO_LATE}, {"never paid", 10, NEVER_PAID},
+    {"refused", 8, REFUSED},   {"most held", 9, MOST_HELD},
+    {"looks", 6, LOOKS},       {"disagreed", 9, DISAGREED},
+    {"left", 8, FIGURES},
+};
+
+void unpaid_print_titles(FILE *to)
+{
+    fprintf(to, "%-18s %5s", "strategy", "inst");
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        fprintf(to, " %*s", columns[i].width, columns[i].title);
+    fputs("  verdict\n", to);
 }
 
 static void print_sale(FILE *to, const struct sale *sale)
 {
-    const struct told *told = &sale->told;
-    fprintf(to,
-            "%-18s %5d %8" PRId64 " %8" PRId64 " %8" PRId64 " %10" PRId64 " %8" PRId64 " %9" PRId64
-            " %6" PRId64 " %9" PRId64 " %8" PRId64 "  %s\n",
-            sale->strategy->name, sale->instances, told->bought, told->paid, told->expired,
-            told->abandoned, told->refused, sale->most_held, sale->looks, sale->wrong_looks,
-            sale->rows.stock, verdict_name(verdict_of_sale(sale)));
+    fprintf(to, "%-18s %5d", sale->strategy->name, sale->instances);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        enum figure figure = columns[i].figure;
+        fprintf(to, " %*" PRId64, columns[i].width,
+                figure == FIGURES ? sale->rows.stock : sale->figures[figure]);
+    }
+    fprintf(to, "  %s\n", verdict_name(verdict_of_sale(sale)));
     print_wrong(to, sale, "  ! ");
     fflush(to);
 }
@@ -349,14 +347,11 @@ static json_t *json_wrong(const struct sale *sale)
  * latencies, and its own figures in "unpaid". */
 static json_t *json_sale(const struct sale *sale, const struct options *options)
 {
-    const struct told *told = &sale->told;
     const struct promise promise = promise_with(&sale->strategy->promise, is_guarded(sale));
-    json_t *figures =
-        json_pack("{sI sI sI sI sI sI sI sI sI sI sI so}", "bought", told->bought, "paid",
-                  told->paid, "too_late", told->expired, "never_paid", told->abandoned, "refused",
-                  told->refused, "failed", told->failed, "unknown", told->unknown, "odd", told->odd,
-                  "most_held", sale->most_held, "looks", sale->looks, "disagreed",
-                  sale->wrong_looks, "wrong", json_wrong(sale));
+    json_t *figures = json_object();
+    for (int i = 0; i < FIGURES; i++)
+        json_object_set_new(figures, names[i], json_integer(sale->figures[i]));
+    json_object_set_new(figures, "wrong", json_wrong(sale));
     return json_pack("{ss ss si ss ss si sI sI sI so so so ss}", "strategy", sale->strategy->name,
                      "body", sale->body, "instances", sale->instances, "scenario",
                      scenario_name(SCENARIO_UNPAID), "phase", phase_name(PHASE_TRUTH), "round", 1,
@@ -366,8 +361,7 @@ static json_t *json_sale(const struct sale *sale, const struct options *options)
                      verdict_name(verdict_of_sale(sale)));
 }
 
-static bool sell_and_judge(struct harness *harness, const struct api_strategy *strategy,
-                           struct error *error)
+bool unpaid_sell(struct harness *harness, const struct api_strategy *strategy, struct error *error)
 {
     struct sale sale = {.harness = harness,
                         .strategy = strategy,
@@ -377,60 +371,4 @@ static bool sell_and_judge(struct harness *harness, const struct api_strategy *s
         return error_prefix(error, "%s", strategy->name);
     print_sale(stdout, &sale);
     return harness_keep(harness, json_sale(&sale, harness->options), error);
-}
-
-static bool sell_all(struct harness *harness, const struct option_list *strategies, int instances,
-                     struct error *error)
-{
-    struct harness_chosen chosen;
-    bool first = json_array_size(harness->runs) == 0;
-    bool good = harness_open_fleet(harness, instances, error) &&
-                harness_may_reset(harness, 1, error) &&
-                harness_choose_all(harness, strategies, first, &chosen, error);
-    for (size_t i = 0; good && i < chosen.count; i++)
-        good = sell_and_judge(harness, chosen.items[i], error);
-    return good && harness_close_fleet(harness, error);
-}
-
-/* The machine and the files, also of a run that ended early. Returns the exit status that the
- * verdicts ask for. */
-static int report(const struct harness *harness)
-{
-    struct verdict_tally tally = {{0}};
-    struct document document;
-    struct error error;
-    for (size_t i = 0; i < json_array_size(harness->runs); i++)
-        tally.counts[document_verdict(json_array_get(harness->runs, i))]++;
-    if (json_array_size(harness->runs) == 0)
-        return 2;
-    putchar('\n');
-    machine_print(stdout, &harness->machine);
-    json_t *made = results_json_document(harness->runs, harness->options, &harness->machine);
-    bool written = results_publish(harness->folder, made, &csv, &document, &error);
-    document_free(&document);
-    if (!written)
-        return process_fail(error.text);
-    harness_print_files(harness, stdout, csv.name, "");
-    return verdict_exit_status(&tally);
-}
-
-int command_unpaid(const struct run_options *options)
-{
-    const struct option_numbers *instances = &options->shared.instances;
-    struct harness *harness = calloc(1, sizeof *harness);
-    struct error error = {.text = ""};
-    if (!harness)
-        return process_fail("out of memory");
-    bool begun = harness_init(harness, &options->shared, &error), made = begun;
-    if (begun)
-        printf("%-18s %5s %8s %8s %8s %10s %8s %9s %6s %9s %8s  %s\n", "strategy", "inst", "bought",
-               "paid", "too late", "never paid", "refused", "most held", "looks", "disagreed",
-               "left", "verdict");
-    for (size_t i = 0; made && i < instances->count; i++)
-        made = sell_all(harness, &options->strategies, instances->items[i], &error);
-    int status = begun ? report(harness) : 2;
-    status = harness_status(made, status, &error);
-    harness_fini(harness);
-    free(harness);
-    return status;
 }
