@@ -11,7 +11,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* How long accepted orders are waited for when the buyers have gone, and held ones when their hold
  * is over. */
@@ -94,26 +93,23 @@ static bool record_to(const struct harness *harness, const struct record_options
 int command_record(const struct record_options *own)
 {
     const struct options *options = &own->shared;
-    struct harness *harness = calloc(1, sizeof *harness);
+    struct harness harness = {.options = options};
     struct recorder_result result = {0};
     struct error error = {.text = ""};
-    char path[sizeof harness->folder + 16];
-    if (!harness)
-        return process_fail("out of memory");
+    char path[sizeof harness.folder + 16];
     process_take_requests();
-    bool made = harness_init(harness, options, &error) &&
-                harness_open_fleet(harness, options->instances.items[0], &error) &&
-                harness_choose(harness, own->strategy, &error) &&
-                harness_may_reset(harness, options->products, &error);
-    snprintf(path, sizeof path, "%s/ledger.jsonl", harness->folder);
-    made = made && record_to(harness, own, path, &result, &error) &&
-           harness_close_fleet(harness, &error);
+    bool made = harness_init(&harness, options, &error) &&
+                harness_open_fleet(&harness, options->instances.items[0], &error) &&
+                harness_choose(&harness, own->strategy, &error) &&
+                harness_may_reset(&harness, options->products, &error);
+    snprintf(path, sizeof path, "%s/ledger.jsonl", harness.folder);
+    made = made && record_to(&harness, own, path, &result, &error) &&
+           harness_close_fleet(&harness, &error);
     int status = made ? 0 : process_fail(error.text);
     if (result.operations > 0)
         printf("%" PRId64 " operations, %" PRId64 " answered, %zu accepted and not known to be "
                "decided; seed %" PRId64 "\nLedger: %s\n",
                result.operations, result.answered, result.undecided, options->seed, path);
-    harness_fini(harness);
-    free(harness);
+    harness_fini(&harness);
     return status;
 }

@@ -10,7 +10,6 @@
 #include "loadtest/report/page/page.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -84,15 +83,9 @@ int command_report(const struct report_options *options)
 {
     struct error error;
     char folders[OPTION_LIST_MAX][PATH_BYTES];
-    struct page_run *runs = calloc(OPTION_LIST_MAX, sizeof *runs);
-
-    if (!runs)
-        return process_fail("out of memory");
-    bool made = read_all(options, runs, folders, &error);
-    if (made)
-        made = write_page(options, runs, &error);
+    struct page_run runs[OPTION_LIST_MAX] = {{.name = NULL}};
+    bool made = read_all(options, runs, folders, &error) && write_page(options, runs, &error);
     for (size_t i = 0; i < options->shared.words.count; i++)
         document_free(&runs[i].document);
-    free(runs);
     return made ? 0 : process_fail(error.text);
 }

@@ -15,7 +15,6 @@
 #include "loadtest/faults/way.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -275,19 +274,15 @@ static int report(const struct sweep *sweep)
 int command_sweep(const struct sweep_options *options)
 {
     struct error error = {.text = ""};
-    struct sweep *sweep = calloc(1, sizeof *sweep);
-    if (!sweep)
-        return process_fail("out of memory");
-    sweep->options = *options;
-    bool made = sweep_plan_read(&sweep->plan, &sweep->options, &error) &&
-                harness_init(&sweep->harness, &sweep->options.shared, &error) &&
-                put_redis_behind(sweep, &error) && run_everything(sweep, &error);
-    harness_clear_progress(&sweep->harness);
-    int status = json_array_size(sweep->harness.runs) > 0 ? report(sweep) : 2;
+    struct sweep sweep = {.options = *options};
+    bool made = sweep_plan_read(&sweep.plan, &sweep.options, &error) &&
+                harness_init(&sweep.harness, &sweep.options.shared, &error) &&
+                put_redis_behind(&sweep, &error) && run_everything(&sweep, &error);
+    harness_clear_progress(&sweep.harness);
+    int status = json_array_size(sweep.harness.runs) > 0 ? report(&sweep) : 2;
     status = harness_status(made, status, &error);
-    harness_fini(&sweep->harness);
-    way_close(&sweep->ways[0]);
-    way_close(&sweep->ways[1]);
-    free(sweep);
+    harness_fini(&sweep.harness);
+    way_close(&sweep.ways[0]);
+    way_close(&sweep.ways[1]);
     return status;
 }

@@ -261,17 +261,13 @@ static bool run_experiment(struct harness *harness, struct options *settings,
 bool articles_run(struct harness *harness, struct error *error)
 {
     const struct options *given = harness->options;
-    struct options *settings = malloc(sizeof *settings);
-    if (!settings)
-        return error_fail(error, "out of memory");
-    *settings = *given;
-    harness->options = settings;
+    struct options settings = *given;
+    harness->options = &settings;
     bool made = true;
     for (size_t i = 0; made && i < article_experiments_count; i++)
-        made = run_experiment(harness, settings, &article_experiments[i], error);
+        made = run_experiment(harness, &settings, &article_experiments[i], error);
     made = made && harness_close_fleet(harness, error);
     harness->options = given;
-    free(settings);
     return made;
 }
 

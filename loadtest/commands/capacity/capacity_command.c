@@ -16,7 +16,6 @@
 #include "loadtest/commands/harness.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 /* Fewer orders in a run have no percentiles worth the name; and no machine serves as many a second.
  */
@@ -226,19 +225,13 @@ static int report(struct capacity *capacity)
 int command_capacity(const struct capacity_options *options)
 {
     struct error error = {.text = ""};
-    struct capacity *capacity = calloc(1, sizeof *capacity);
-    if (!capacity)
-        return process_fail("out of memory");
-    capacity->options = options;
-    bool made = begin(capacity, &error) && search(capacity, &error);
-    harness_clear_progress(&capacity->harness);
-    int status = json_array_size(capacity->harness.runs) > 0 ? report(capacity) : 2;
-    if (!made) {
-        process_fail(error.text);
-        status = capacity->broken ? 1 : 2;
-    }
-    harness_fini(&capacity->harness);
-    document_free(&capacity->document);
-    free(capacity);
+    struct capacity capacity = {.options = options};
+    bool made = begin(&capacity, &error) && search(&capacity, &error);
+    harness_clear_progress(&capacity.harness);
+    int status = json_array_size(capacity.harness.runs) > 0 ? report(&capacity) : 2;
+    if (!made)
+        status = harness_status(false, capacity.broken, &error);
+    harness_fini(&capacity.harness);
+    document_free(&capacity.document);
     return status;
 }

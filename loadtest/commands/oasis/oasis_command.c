@@ -14,8 +14,6 @@
 #include "loadtest/report/files.h"
 #include "loadtest/report/results.h"
 
-#include <stdlib.h>
-
 /* So many of the tickets' number of buyers come when all is gone. */
 enum { LATE_SHARE = 20, TENTHS = 10 };
 
@@ -289,22 +287,18 @@ static bool open_sale(struct oasis *oasis, struct error *error)
 int command_oasis(const struct oasis_options *options)
 {
     struct error error = {.text = ""}, ending = {.text = ""};
-    struct oasis *oasis = calloc(1, sizeof *oasis);
-    if (!oasis)
-        return process_fail("out of memory");
-    oasis->options = options;
-    bool opened = open_sale(oasis, &error);
-    bool made = opened && sell(oasis, &error);
-    oasis->instances = oasis->harness.fleet.count;
-    oasis->ended_early = !made;
+    struct oasis oasis = {.options = options};
+    bool opened = open_sale(&oasis, &error);
+    bool made = opened && sell(&oasis, &error);
+    oasis.instances = oasis.harness.fleet.count;
+    oasis.ended_early = !made;
     if (opened && !made)
         process_fail(error.text);
     /* What they had accepted is in the rows when they have ended. */
-    bool ended = harness_close_fleet(&oasis->harness, &ending);
-    int status = opened ? judge(oasis, &error) : process_fail(error.text);
+    bool ended = harness_close_fleet(&oasis.harness, &ending);
+    int status = opened ? judge(&oasis, &error) : process_fail(error.text);
     if (opened && made && !ended)
         status = process_fail(ending.text);
-    harness_fini(&oasis->harness);
-    free(oasis);
+    harness_fini(&oasis.harness);
     return status;
 }
