@@ -5,25 +5,52 @@
  * emptying, what was accepted is decided, the servers stop, and the witness counts. Ctrl-C, a
  * server that dies, and one that does not answer end the sale; what the rows say so far is said
  * then too, once the servers have ended what they had accepted.
+ *
+ * The crowd: so many buyers at once, each with a connection of its own and a second one to press
+ * the button twice; what it asks goes over whichever is free first. A buyer arrives as soon as
+ * another has gone, until every night is gone, and for a while longer, when all who come are
+ * refused. An answer that does not come is asked for again of the next server, and one that says
+ * that nothing was done of the same, both with the same key; when no server has answered for longer
+ * than an order may take, the sale ends.
  */
 #include "loadtest/commands/commands.h"
 
 #include "loadtest/base/terminal.h"
 #include "loadtest/commands/harness.h"
-#include "loadtest/crowd/crowd.h"
+#include "loadtest/crowd/buyer.h"
+#include "loadtest/engine/plain.h"
 #include "loadtest/report/files.h"
-#include "loadtest/report/results.h"
+
+#include <stdlib.h>
 
 /* So many of the tickets' number of buyers come when all is gone. */
 enum { LATE_SHARE = 20, TENTHS = 10 };
+enum { EACH = 2, REST_US = 50000, TICK_US = 250000, FIRST_USER = 1000001 };
+
+/* Where one buyer after the other stands. Of a step it sends one request, or the same twice at
+ * once; it goes on when all of them are over. */
+struct place {
+    struct buyer buyer;
+    bool taken;
+    int64_t rest_until_us;
+    size_t presses, sent, over; /* of the step; presses 0: none is under way */
+    size_t press_of[EACH];      /* by connection */
+    struct buyer_reply replies[EACH];
+};
 
 struct oasis {
     const struct oasis_options *options; /* borrowed */
     struct harness harness;
     struct hall hall;
-    int64_t first, last;              /* the products of its nights */
-    struct crowd_tally tally;         /* what the crowd was told */
-    int64_t looked_us, looked_orders; /* when the line was last drawn, and the orders then */
+    int64_t first, last;            /* the products of its nights */
+    struct crowd_tally tally;       /* what the crowd was told */
+    char query[REQUEST_QUERY_SIZE]; /* behind "strategy=NAME" */
+    struct place *places;           /* owned */
+    size_t taken;
+    struct random random;
+    int64_t arrived, late_left;
+    int64_t answered_us, ticked_us;   /* answered_us 0: the crowd has not begun */
+    int64_t looked_us, looked_orders; /* when the rate was last taken, and the orders then */
     double per_s;
     int64_t tenths; /* of the tickets whose sale was said, where there is no terminal */
 
@@ -57,13 +84,14 @@ static bool put_on_sale(struct oasis *oasis, struct error *error)
 }
 
 /* Rewritten on a terminal; else a line when a tenth more is sold. */
-static void show(struct oasis *oasis, const struct crowd_tally *tally, int64_t now_us)
+static void show(struct oasis *oasis, int64_t now_us)
 {
     char text[200];
     const struct hall *hall = &oasis->hall;
     bool terminal = oasis->harness.fleet.progress != NULL;
     int64_t tenths = hall->sold * TENTHS / hall->tickets;
-    hall_line(hall, oasis->per_s, (now_us - tally->began_us) / CLOCK_US_PER_S, text, sizeof text);
+    int64_t seconds = (now_us - oasis->tally.began_us) / CLOCK_US_PER_S;
+    hall_line(hall, oasis->per_s, seconds, text, sizeof text);
     if (terminal)
         fprintf(stderr, "\r\033[K%.*s", terminal_columns(stderr) - 1, text);
     else if (tenths > oasis->tenths)
@@ -72,45 +100,159 @@ static void show(struct oasis *oasis, const struct crowd_tally *tally, int64_t n
     oasis->tenths = tenths;
 }
 
-static bool tick(void *context, const struct crowd_tally *tally, struct error *error)
+/* The place is free: the next buyer, while there is something to sell or to refuse. */
+static void let_in(struct oasis *oasis, struct place *place)
 {
-    struct oasis *oasis = context;
-    const struct fleet *fleet = &oasis->harness.fleet;
-    int64_t now_us = clock_mono_us();
+    bool late = oasis->hall.open_count == 0;
+    if (late && oasis->late_left <= 0)
+        return;
+    oasis->late_left -= late;
+    buyer_arrive(&place->buyer, &oasis->hall, FIRST_USER + oasis->arrived++, &oasis->random);
+    place->taken = true;
+    oasis->taken++;
+}
+
+/* Whether the place has a step to begin. */
+static bool begin_step(struct oasis *oasis, struct place *place, int64_t now_us)
+{
+    if (place->rest_until_us > now_us)
+        return false;
+    if (!place->taken)
+        let_in(oasis, place);
+    if (!place->taken)
+        return false;
+    bool twice = place->buyer.step == BUYER_BUYS && place->buyer.presses_twice;
+    place->presses = twice ? 2 : 1;
+    place->sent = place->over = 0;
+    return true;
+}
+
+static enum engine_next next(void *self, size_t connection, int64_t now_us,
+                             struct http_request *request)
+{
+    struct oasis *oasis = self;
+    struct place *place = &oasis->places[connection / EACH];
+    if (place->presses == 0 && !begin_step(oasis, place, now_us))
+        return ENGINE_PASSES;
+    if (place->sent == place->presses)
+        return ENGINE_PASSES;
+    place->press_of[connection % EACH] = place->sent++;
+    buyer_ask(&place->buyer, oasis->options->strategy, oasis->query, request);
+    return ENGINE_ASKS;
+}
+
+static void learn(struct oasis *oasis, struct place *place, int64_t now_us)
+{
+    bool again = !buyer_learn(&place->buyer, &oasis->hall, &oasis->tally, &place->replies[0],
+                              place->presses == 2 ? &place->replies[1] : NULL, &oasis->random);
+    place->presses = 0;
+    if (again)
+        place->rest_until_us = now_us + REST_US;
+    if (oasis->hall.open_count == 0 && oasis->tally.emptied_us == 0)
+        oasis->tally.emptied_us = now_us;
+    if (place->buyer.step == BUYER_GOES) {
+        place->taken = false;
+        oasis->taken--;
+    }
+}
+
+static void answered(void *self, size_t connection, int64_t now_us, const struct answer *answer)
+{
+    struct oasis *oasis = self;
+    struct place *place = &oasis->places[connection / EACH];
+    struct buyer_reply *reply = &place->replies[place->press_of[connection % EACH]];
+    *reply = (struct buyer_reply){.status = 0};
+    if (answer->status) {
+        buyer_read(reply, answer);
+        oasis->answered_us = now_us;
+    }
+    if (++place->over == place->presses)
+        learn(oasis, place, now_us);
+}
+
+/* The first rate is shown while its second goes on. */
+static void take_rate(struct oasis *oasis, int64_t now_us)
+{
+    int64_t bought = oasis->tally.bought;
     bool second = now_us - oasis->looked_us >= CLOCK_US_PER_S;
-    if (second || oasis->looked_orders == 0) /* the first one is shown while it goes on */
-        oasis->per_s = (double)(tally->bought - oasis->looked_orders) * CLOCK_US_PER_S /
+    if (second || oasis->looked_orders == 0)
+        oasis->per_s = (double)(bought - oasis->looked_orders) * CLOCK_US_PER_S /
                        (double)(now_us - oasis->looked_us);
     if (second) {
         oasis->looked_us = now_us;
-        oasis->looked_orders = tally->bought;
+        oasis->looked_orders = bought;
     }
-    show(oasis, tally, now_us);
+}
+
+static bool tick(void *self, int64_t now_us, struct error *error)
+{
+    struct oasis *oasis = self;
+    const struct fleet *fleet = &oasis->harness.fleet;
+    if (oasis->answered_us == 0 || now_us - oasis->ticked_us < TICK_US)
+        return true;
+    oasis->ticked_us = now_us;
+    if (now_us - oasis->answered_us > ENGINE_ANSWER_LIMIT_US)
+        return error_fail(error, "no server has answered for %d s",
+                          ENGINE_ANSWER_LIMIT_US / (int)CLOCK_US_PER_S);
+    take_rate(oasis, now_us);
+    show(oasis, now_us);
     return !fleet->instances || instance_all_alive(fleet->instances, fleet->count, error);
+}
+
+static bool begin(void *self, int64_t now_us, struct error *error)
+{
+    struct oasis *oasis = self;
+    (void)error;
+    oasis->answered_us = now_us;
+    oasis->tally.began_us = now_us;
+    return true;
+}
+
+static bool is_over(void *self, size_t busy, int64_t now_us)
+{
+    const struct oasis *oasis = self;
+    (void)busy, (void)now_us;
+    return oasis->taken == 0 && oasis->hall.open_count == 0 && oasis->late_left <= 0;
+}
+
+static size_t place_of(size_t connection)
+{
+    return connection / EACH;
+}
+
+static bool let_them_buy(struct oasis *oasis, struct error *error)
+{
+    static const struct behaviour behaviour = {
+        .next = next, .answered = answered, .is_over = is_over, .begin = begin, .tick = tick};
+    const struct options *options = &oasis->options->shared;
+    const struct plain_plan plain = {.servers = oasis->harness.fleet.urls,
+                                     .servers_count = oasis->harness.fleet.count,
+                                     .server_of = place_of,
+                                     .moves_on = true};
+    struct engine_plan engine = {
+        .behaviour = &behaviour, .self = oasis, .connections = EACH * (size_t)options->connections};
+    oasis->late_left = oasis->hall.tickets / LATE_SHARE;
+    oasis->random = random_begin(options->seed, 0);
+    http_request_query(oasis->query, options->wait_ms, options->body, NULL);
+    oasis->places = calloc((size_t)options->connections, sizeof *oasis->places);
+    bool made =
+        oasis->places ? plain_run(&plain, &engine, error) : error_fail(error, "out of memory");
+    oasis->ticked_us = 0; /* once more, with all that was sold */
+    made = made && tick(oasis, clock_mono_us(), error);
+    free(oasis->places);
+    return made;
 }
 
 static bool sell(struct oasis *oasis, struct error *error)
 {
-    const struct options *options = &oasis->options->shared;
     const struct fleet *fleet = &oasis->harness.fleet;
-    char query[REQUEST_QUERY_SIZE];
-    http_request_query(query, options->wait_ms, options->body, NULL);
-    const struct crowd_plan plan = {.targets = fleet->urls,
-                                    .targets_count = fleet->count,
-                                    .buyers = options->connections,
-                                    .late = oasis->hall.tickets / LATE_SHARE,
-                                    .seed = options->seed,
-                                    .strategy = oasis->options->strategy,
-                                    .query = query,
-                                    .tick = tick,
-                                    .context = oasis};
     char tickets[HALL_FIGURE_SIZE];
     printf("%s tickets for %zu nights, at most %d a buyer. The hall empties on the page at %s/\n",
            hall_figure(oasis->hall.tickets, tickets), oasis->hall.count, BUYER_LIMIT,
            fleet->urls[0]);
     fflush(stdout);
     oasis->looked_us = clock_mono_us();
-    bool made = crowd_run(&plan, &oasis->hall, &oasis->tally, error);
+    bool made = let_them_buy(oasis, error);
     harness_clear_progress(&oasis->harness);
     return made && phase_wait_settled(fleet, oasis->first, oasis->last, error);
 }
