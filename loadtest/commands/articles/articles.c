@@ -20,28 +20,6 @@ enum { LARGE_QUANTITY = 60, SMALL_QUANTITY = 50 };
 
 static const int64_t FIRST_USER = INT64_C(1000000000000);
 
-static void fill(const struct article_experiment *experiment, int64_t i, struct random *random,
-                 struct counted_call *call)
-{
-    switch (experiment->kind) {
-    case ARTICLE_COUNTER:
-    case ARTICLE_THRESHOLD:
-    case ARTICLE_TURNS:
-        break;
-    case ARTICLE_SPREAD:
-        call->product += random_pick(random, experiment->products);
-        break;
-    case ARTICLE_PAIRS:
-        call->product += i / 2;
-        call->quantity = i % 2 == 0 ? LARGE_QUANTITY : SMALL_QUANTITY;
-        break;
-    case ARTICLE_TIMED:
-        call->product += i % 2;
-        call->wait_ms = i % 2 == 0 ? PATIENT_MS : HURRIED_MS;
-        break;
-    }
-}
-
 /* Whether no call before it asked for its product. */
 static bool is_first(const struct counted *counted, size_t call)
 {
@@ -51,30 +29,31 @@ static bool is_first(const struct counted *counted, size_t call)
     return true;
 }
 
-static void expect(const struct article_experiment *experiment, struct counted *counted)
+/* The products that are asked for. */
+static int64_t count_products(const struct counted *counted)
 {
-    switch (experiment->kind) {
-    case ARTICLE_COUNTER:
-    case ARTICLE_TURNS:
-        counted->expected = experiment->calls;
-        break;
-    case ARTICLE_SPREAD: /* one unit of each product that is asked for */
-        for (size_t i = 0; i < counted->count; i++)
-            counted->expected += is_first(counted, i);
-        break;
-    case ARTICLE_PAIRS:
-        counted->expected = experiment->products; /* one of each two */
-        break;
-    case ARTICLE_THRESHOLD:
-        /* No order is refused while the queue has room, and each order in the queue is served. */
-        counted->expected = experiment->queue_capacity;
-        counted->may_shed = true;
-        break;
-    case ARTICLE_TIMED:
-        counted->expected = experiment->calls / 2;
-        counted->may_shed = true;
-        break;
-    }
+    int64_t products = 0;
+    for (size_t i = 0; i < counted->count; i++)
+        products += is_first(counted, i);
+    return products;
+}
+
+/* Of two products that are sold one half of the calls is for the second, and is in a hurry. */
+static struct counted_call make_call(const struct article_experiment *experiment,
+                                     const struct options *options, int64_t number,
+                                     struct random *random)
+{
+    bool second = number % 2 != 0, pairs = experiment->kind == ARTICLE_PAIRS;
+    bool timed = experiment->kind == ARTICLE_TIMED, drawn = experiment->kind == ARTICLE_SPREAD;
+    int64_t product = drawn   ? random_pick(random, experiment->products)
+                      : pairs ? number / 2
+                              : timed && second;
+    return (struct counted_call){.product = options->first_product + product,
+                                 .user = FIRST_USER + options->seed + number,
+                                 .quantity = !pairs   ? 1
+                                             : second ? SMALL_QUANTITY
+                                                      : LARGE_QUANTITY,
+                                 .wait_ms = timed && second ? HURRIED_MS : PATIENT_MS};
 }
 
 bool article_make_calls(const struct article_experiment *experiment, const struct options *options,
@@ -84,18 +63,22 @@ bool article_make_calls(const struct article_experiment *experiment, const struc
     *counted = (struct counted){
         .calls = calloc((size_t)experiment->calls, sizeof *counted->calls),
         .count = (size_t)experiment->calls,
+        .may_shed = experiment->kind == ARTICLE_THRESHOLD || experiment->kind == ARTICLE_TIMED,
     };
     if (!counted->calls)
         return error_fail(error, "out of memory");
-    for (int64_t i = 0; i < experiment->calls; i++) {
-        struct counted_call *call = &counted->calls[i];
-        *call = (struct counted_call){.product = options->first_product,
-                                      .user = FIRST_USER + options->seed + i,
-                                      .quantity = 1,
-                                      .wait_ms = PATIENT_MS};
-        fill(experiment, i, &random, call);
-    }
-    expect(experiment, counted);
+    for (int64_t i = 0; i < experiment->calls; i++)
+        counted->calls[i] = make_call(experiment, options, i, &random);
+    const int64_t expected[] = {
+        [ARTICLE_COUNTER] = experiment->calls,
+        [ARTICLE_SPREAD] = count_products(counted), /* one unit of each */
+        [ARTICLE_PAIRS] = experiment->products,     /* one of each two */
+        /* No order is refused while the queue has room, and each order in the queue is served. */
+        [ARTICLE_THRESHOLD] = experiment->queue_capacity,
+        [ARTICLE_TIMED] = experiment->calls / 2,
+        [ARTICLE_TURNS] = experiment->calls,
+    };
+    counted->expected = expected[experiment->kind];
     return true;
 }
 
