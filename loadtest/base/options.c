@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* clang-format off */
@@ -133,4 +134,13 @@ void options_buyers_text(const struct options *options, char *out, size_t size)
                          options->limit);
     if (options->keyed)
         snprintf(out + used, size - (size_t)used, ", %.16s sent again", options->keys);
+}
+
+bool options_read_share(const char *text, double *out)
+{
+    char *end = NULL;
+    double percent = strtod(text, &end);
+    *out = percent / 100;
+    return end != text && strspn(text, "0123456789.") == (size_t)(end - text) &&
+           strcmp(end, "%") == 0 && percent <= 100;
 }

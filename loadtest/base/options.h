@@ -116,4 +116,7 @@ bool options_use_wrk(const struct options *options);
 
 const char *scenario_name(enum scenario scenario);
 
+/* A share as it is typed: "5%", from 0% to 100%; `out`: 0 to 1. False: it is none. */
+bool options_read_share(const char *text, double *out);
+
 #endif

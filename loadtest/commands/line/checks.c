@@ -2,8 +2,6 @@
  * message says what would mend it. */
 #include "loadtest/commands/line/command_line.h"
 
-#include "loadtest/base/share.h"
-
 #include <inttypes.h>
 #include <string.h>
 
@@ -32,7 +30,7 @@ static bool finish_body(const struct options *options, struct error *error)
 static bool finish_keys(struct options *options, struct error *error)
 {
     options->keyed = *options->keys != '\0';
-    return !options->keyed || share_read(options->keys, &options->repeats) ||
+    return !options->keyed || options_read_share(options->keys, &options->repeats) ||
            error_fail(error,
                       "--keys takes a share of the orders from 0%% to 100%%, as 5%%, not '%s'",
                       options->keys);

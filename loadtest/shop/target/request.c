@@ -5,7 +5,7 @@
  */
 #include "loadtest/shop/target/reading.h"
 
-#include "loadtest/base/share.h"
+#include "loadtest/base/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -238,7 +238,7 @@ bool reading_repeats(const struct place *place, void *into)
 
     if (!word)
         return false;
-    if (!share_read(word, &target->repeats))
+    if (!options_read_share(word, &target->repeats))
         return place_refuse(place, "%s is no share from 0%% to 100%%: 5%%",
                             place_quote(place, word));
     return target->repeats <= 0 || shop_request_names(&target->purchase, "key") ||
