@@ -9,30 +9,40 @@
 
 static const struct option_command commands[] = {
     {"run", COMMAND_RUN, "load strategies side by side and say what each promised and kept",
-     options_run_text, EXAMPLE "run --instances 1,3 --database host=db --redis redis://cache"},
+     options_run_text,
+     .example = EXAMPLE "run --instances 1,3 --database host=db --redis redis://cache"},
     {"audit", COMMAND_AUDIT, "say from PostgreSQL's rows whether each product's books agree", NULL,
-     EXAMPLE "audit --database 'host=db dbname=shop'"},
+     .example = EXAMPLE "audit --database 'host=db dbname=shop'"},
     {"sweep", COMMAND_SWEEP, "take one setting through a list of values", options_sweep_text,
-     EXAMPLE "sweep --strategies batch --over connections=8,64,512 --rounds 5 --duration 4s"},
+     .example =
+         EXAMPLE "sweep --strategies batch --over connections=8,64,512 --rounds 5 --duration 4s"},
     {"capacity", COMMAND_CAPACITY,
      "find the highest rate of orders at which a strategy holds an SLO", options_capacity_text,
-     EXAMPLE "capacity --strategy conditional --slo 'p99<250ms,failed<1%' --instances 3"},
+     .example =
+         EXAMPLE "capacity --strategy conditional --slo 'p99<250ms,failed<1%' --instances 3"},
     {"report", COMMAND_REPORT,
      "DIR [DIR...]: make report.html of a run's folder, or compare several", options_report_text,
-     EXAMPLE "report results/before results/after --out compared"},
+     .example = EXAMPLE "report results/before results/after --out compared",
+     .words = OPTION_LIST_MAX, .missing = "report: which run? Name the folder of its results.json"},
     {"record", COMMAND_RECORD, "buy, repeat, cancel and restock, and write down every answer",
-     options_record_text, EXAMPLE "record --strategy redis-queue --instances 3 --out sale"},
+     options_record_text,
+     .example = EXAMPLE "record --strategy redis-queue --instances 3 --out sale"},
     {"oasis", COMMAND_OASIS, "sell 1,400,000 tickets, at most four a buyer, and count the rows",
-     options_oasis_text, EXAMPLE "oasis --strategy batch --instances 3"},
+     options_oasis_text, .example = EXAMPLE "oasis --strategy batch --instances 3"},
     {"faults", COMMAND_FAULTS, "break things while strategies sell, and say who keeps its promise",
      options_faults_text,
-     EXAMPLE "faults --strategies redis-token,redis-fenced --faults stall --runs 3"},
+     .example = EXAMPLE "faults --strategies redis-token,redis-fenced --faults stall --runs 3"},
     {"check", COMMAND_CHECK, "LEDGER: judge what was recorded against what the database holds",
-     options_check_text, EXAMPLE "check sale/ledger.jsonl --database 'host=db dbname=shop'"},
+     options_check_text,
+     .example = EXAMPLE "check sale/ledger.jsonl --database 'host=db dbname=shop'", .words = 1,
+     .missing = "check: which ledger? Name its file"},
     {"shop", COMMAND_SHOP, "TARGET.yaml: load any shop over HTTP, and judge it by its own books",
-     options_shop_text, EXAMPLE "shop mine.yaml --connections 64"},
+     options_shop_text, .example = EXAMPLE "shop mine.yaml --connections 64", .words = 1,
+     .missing = "shop: which one? Name its target file (docs/JUDGING.md#the-target-file)"},
     {"zoo", COMMAND_ZOO, "[NAME...]: play how an unsafe strategy breaks, step by step",
-     options_zoo_text, EXAMPLE "zoo redis-token --database 'host=db' --redis redis://cache:6379"},
+     options_zoo_text,
+     .example = EXAMPLE "zoo redis-token --database 'host=db' --redis redis://cache:6379",
+     .words = OPTION_LIST_MAX},
 };
 
 /* In a command's place. */
@@ -111,40 +121,23 @@ static bool find_command(struct options *options, enum options_action *action, i
     return name_command(options, 1, word, error);
 }
 
-/* The words behind a command's name, before its flags. */
-struct words {
-    const char *command;
-    size_t most;         /* 0: nothing stands there */
-    const char *missing; /* when none does; NULL: that is allowed */
-};
-
-static struct words words_of(enum command command)
+static const struct option_command *find(enum command command)
 {
-    switch (command) {
-    case COMMAND_CHECK:
-        return (struct words){"check", 1, "check: which ledger? Name its file"};
-    case COMMAND_SHOP:
-        return (struct words){
-            "shop", 1, "shop: which one? Name its target file (docs/JUDGING.md#the-target-file)"};
-    case COMMAND_REPORT:
-        return (struct words){"report", OPTION_LIST_MAX,
-                              "report: which run? Name the folder of its results.json"};
-    case COMMAND_ZOO:
-        return (struct words){"zoo", OPTION_LIST_MAX, NULL};
-    default:
-        return (struct words){.most = 0};
-    }
+    const struct option_command *at = commands;
+    while (at->command != command)
+        at++;
+    return at;
 }
 
-static bool take_words(struct option_list *out, const struct words *words, struct option_line *line,
-                       struct error *error)
+static bool take_words(struct option_list *out, const struct option_command *command,
+                       struct option_line *line, struct error *error)
 {
-    for (; words->most > 0 && line->argc > 0 && line->argv[0][0] != '-';
+    for (; command->words > 0 && line->argc > 0 && line->argv[0][0] != '-';
          line->argc--, line->argv++) {
-        if (out->count == words->most)
-            return error_fail(error, "%s: at most %zu of them", words->command, words->most);
+        if (out->count == command->words)
+            return error_fail(error, "%s: at most %zu of them", command->name, command->words);
         if (strlen(line->argv[0]) >= sizeof out->items[0])
-            return error_fail(error, "%s: %.40s... is too long a name", words->command,
+            return error_fail(error, "%s: %.40s... is too long a name", command->name,
                               line->argv[0]);
         snprintf(out->items[out->count++], sizeof out->items[0], "%s", line->argv[0]);
     }
@@ -165,16 +158,16 @@ bool command_line_parse(union command_options *out, enum options_action *action,
         return true;
     snprintf(help, sizeof help, "%s --help", argv[1]);
     struct option_line line = {help, argc - 2, argv + 2, environment};
-    const struct words words = words_of(out->shared.command);
-    if (!take_words(&out->shared.words, &words, &line, error) ||
+    const struct option_command *command = find(out->shared.command);
+    if (!take_words(&out->shared.words, command, &line, error) ||
         !option_rows_parse(&command_line_table, out->shared.command, &line, out, &given, error))
         return false;
     if (given.stop) {
         *action = (enum options_action)given.stop;
         return true;
     }
-    if (words.missing && out->shared.words.count == 0)
-        return error_fail(error, "%s", words.missing);
+    if (command->missing && out->shared.words.count == 0)
+        return error_fail(error, "%s", command->missing);
     char said[sizeof out->shared.said - 40];
     option_rows_said(&command_line_table, out->shared.command, &given, said, sizeof said);
     snprintf(out->shared.said, sizeof out->shared.said, "seckill-loadtest %.16s%s", argv[1], said);

@@ -11,6 +11,8 @@ struct option_command {
     const char *summary;
     const char *text;    /* below the options, in lines; NULL: nothing */
     const char *example; /* a line to type, with the flags that most need */
+    size_t words;        /* that may stand between its name and its flags */
+    const char *missing; /* what is said when none does; NULL: that is allowed */
 };
 
 struct option_program {
