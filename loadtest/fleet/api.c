@@ -359,22 +359,6 @@ bool api_counter(struct api *api, const char *server, const char *name, const ch
     return true;
 }
 
-/* Why it is not, of the last answer: of the backends, what PostgreSQL's detail is. */
-static bool fail_ready(const struct api *api, const char *server, struct error *error)
-{
-    json_t *document = json_loadb(api->answer, api->length, 0, NULL);
-    const json_t *backends = json_object_get(document, "backends");
-    for (size_t i = 0; i < json_array_size(backends); i++) {
-        const json_t *backend = json_array_get(backends, i);
-        const char *name = json_string_value(json_object_get(backend, "name"));
-        const char *detail = json_string_value(json_object_get(backend, "detail"));
-        if (name && strcmp(name, "postgresql") == 0 && detail && *detail)
-            error_fail(error, "%s is not ready: PostgreSQL: %s", server, detail);
-    }
-    json_decref(document);
-    return false;
-}
-
 bool api_post(struct api *api, const char *server, const char *path, const char *body,
               struct api_answer *out, struct error *error)
 {
@@ -397,23 +381,27 @@ bool api_buy(struct api *api, const char *server, const struct api_order *order,
     return answered;
 }
 
+/* Of one that is not ready, what PostgreSQL's detail is says why. */
 bool api_ready(struct api *api, const char *server, bool *durable, char unsafe[API_UNSAFE_MAX],
                struct error *error)
 {
     json_t *document = NULL;
     json_t *backend;
     size_t i;
-    if (!call_json(api, server, "/readyz", NULL, &document, error))
-        return fail_ready(api, server, error);
-    *durable = json_is_true(json_object_get(document, "durable"));
+    bool ready = call_json(api, server, "/readyz", NULL, &document, error);
+    if (!ready)
+        document = json_loadb(api->answer, api->length, 0, NULL);
+    *durable = ready && json_is_true(json_object_get(document, "durable"));
     *unsafe = '\0';
     json_array_foreach(json_object_get(document, "backends"), i, backend)
     {
+        const char *name = json_string_value(json_object_get(backend, "name"));
         const char *detail = json_string_value(json_object_get(backend, "detail"));
-        if (detail && strstr(detail, "evicted"))
-            snprintf(unsafe, API_UNSAFE_MAX, "%s is %s",
-                     json_string_value(json_object_get(backend, "name")), detail);
+        if (ready && detail && strstr(detail, "evicted"))
+            snprintf(unsafe, API_UNSAFE_MAX, "%s is %s", name, detail);
+        if (!ready && name && strcmp(name, "postgresql") == 0 && detail && *detail)
+            error_fail(error, "%s is not ready: PostgreSQL: %s", server, detail);
     }
     json_decref(document);
-    return true;
+    return ready;
 }
