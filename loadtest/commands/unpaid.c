@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "loadtest/base/random.h"
-#include "loadtest/engine/plain.h"
+#include "loadtest/engine/engine.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -195,13 +195,15 @@ static bool let_them_buy(struct sale *sale, struct error *error)
     const struct options *options = sale->harness->options;
     const struct fleet *fleet = &sale->harness->fleet;
     size_t buyers = options->connections < BUYERS_MAX ? (size_t)options->connections : BUYERS_MAX;
-    const struct plain_plan plain = {
-        .servers = fleet->urls, .servers_count = fleet->count, .server_of = server_of};
-    struct engine_plan engine = {
-        .behaviour = &behaviour, .self = sale, .connections = EACH * buyers};
+    const struct plain_plan plan = {.behaviour = &behaviour,
+                                    .self = sale,
+                                    .connections = EACH * buyers,
+                                    .servers = fleet->urls,
+                                    .servers_count = fleet->count,
+                                    .server_of = server_of};
     for (size_t i = 0; i < buyers; i++)
         sale->buyers[i].random = random_begin(options->seed, i);
-    return plain_run(&plain, &engine, error);
+    return plain_run(&plan, error);
 }
 
 /* Until nothing is held any more: each hold is over a second after it began. */

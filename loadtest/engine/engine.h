@@ -69,6 +69,21 @@ struct engine_plan {
  * behaviour. */
 bool engine_run(const struct engine_plan *plan, struct error *error);
 
+/* engine_run over the plain wire (plain.c): HTTP over sockets (client.h), one epoll, connections
+ * that stand before the first request is due. */
+enum { PLAIN_SERVERS_MAX = 16 };
+struct plain_plan {
+    const struct behaviour *behaviour;
+    void *self;
+    size_t connections;
+    const char *const *servers; /* borrowed: http://HOST:PORT */
+    size_t servers_count;
+    /* Which server a connection is of, as a number that may be larger; NULL: its own number. */
+    size_t (*server_of)(size_t connection);
+    bool moves_on; /* a connection that gets no answer goes to the next server */
+};
+bool plain_run(const struct plain_plan *plan, struct error *error);
+
 /* For a wire: a request is over, with an answer or without (status 0). */
 void engine_ended(struct engine *engine, size_t connection, const struct answer *answer);
 /* As the behaviour's; *exact: the behaviour says when. */

@@ -1,5 +1,5 @@
-/* See plain.h. */
-#include "loadtest/engine/plain.h"
+/* See engine.h. */
+#include "loadtest/engine/engine.h"
 
 #include "base/clock.h"
 #include "loadtest/engine/client.h"
@@ -113,7 +113,7 @@ static bool turn(void *self, struct engine *engine, struct error *error)
     return true;
 }
 
-static bool init(struct plain *plain, size_t connections, struct error *error)
+static bool init(struct plain *plain, struct error *error)
 {
     const struct plain_plan *plan = plain->plan;
     struct epoll_event timer = {.events = EPOLLIN | EPOLLET};
@@ -121,11 +121,11 @@ static bool init(struct plain *plain, size_t connections, struct error *error)
         return error_fail(error, "no servers, or more than %d", PLAIN_SERVERS_MAX);
     plain->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     plain->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    plain->clients = calloc(connections, sizeof *plain->clients);
+    plain->clients = calloc(plan->connections, sizeof *plain->clients);
     if (!plain->clients || plain->epoll_fd < 0 || plain->timer_fd < 0 ||
         epoll_ctl(plain->epoll_fd, EPOLL_CTL_ADD, plain->timer_fd, &timer) != 0)
         return error_fail(error, "no resources for the connections: %s", strerror(errno));
-    if (!client_allow((int64_t)connections, error))
+    if (!client_allow((int64_t)plan->connections, error))
         return false;
     for (size_t i = 0; i < plan->servers_count; i++) {
         if (!client_resolve(&plain->targets[i], plan->servers[i], error))
@@ -145,15 +145,16 @@ static void fini(struct plain *plain)
     free(plain->clients);
 }
 
-bool plain_run(const struct plain_plan *plain_plan, const struct engine_plan *plan,
-               struct error *error)
+bool plain_run(const struct plain_plan *plan, struct error *error)
 {
     static const struct wire wire = {open_one, prepare, send_one, turn, drop};
-    struct plain plain = {.plan = plain_plan, .epoll_fd = -1, .timer_fd = -1};
-    struct engine_plan wired = *plan;
-    wired.wire = &wire;
-    wired.wire_self = &plain;
-    bool made = init(&plain, plan->connections, error) && engine_run(&wired, error);
+    struct plain plain = {.plan = plan, .epoll_fd = -1, .timer_fd = -1};
+    const struct engine_plan wired = {.behaviour = plan->behaviour,
+                                      .self = plan->self,
+                                      .wire = &wire,
+                                      .wire_self = &plain,
+                                      .connections = plan->connections};
+    bool made = init(&plain, error) && engine_run(&wired, error);
     fini(&plain);
     return made;
 }

@@ -29,7 +29,7 @@
 
 #include "base/clock.h"
 #include "loadtest/base/random.h"
-#include "loadtest/engine/plain.h"
+#include "loadtest/engine/engine.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -343,17 +343,18 @@ static bool drive(struct open_loop *loop, struct error *error)
                                                .tick = tick,
                                                .due_us = due_us};
     const struct load *load = loop->load;
-    const struct plain_plan plain = {.servers = load->targets,
-                                     .servers_count = load->targets_count};
-    struct engine_plan plan = {
-        .behaviour = &behaviour, .self = loop, .connections = (size_t)load->connections};
+    const struct plain_plan plan = {.behaviour = &behaviour,
+                                    .self = loop,
+                                    .connections = (size_t)load->connections,
+                                    .servers = load->targets,
+                                    .servers_count = load->targets_count};
     if (load->connections > CONNECTIONS_MAX)
         return error_fail(error, "more connections than it takes");
     loop->carried = calloc(plan.connections, sizeof *loop->carried);
     loop->repeats = calloc(plan.connections + 1, sizeof *loop->repeats);
     if (!loop->carried || !loop->repeats)
         return error_fail(error, "out of memory");
-    bool made = plain_run(&plain, &plan, error);
+    bool made = plain_run(&plan, error);
     /* Processes started after this load get the scheduling of those started before it. */
     if (loop->began && !load->counted)
         sched_setscheduler(0, loop->before.policy, &loop->before.parameters);

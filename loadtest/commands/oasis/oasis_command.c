@@ -18,7 +18,7 @@
 #include "loadtest/base/terminal.h"
 #include "loadtest/commands/harness.h"
 #include "loadtest/crowd/buyer.h"
-#include "loadtest/engine/plain.h"
+#include "loadtest/engine/engine.h"
 #include "loadtest/report/files.h"
 
 #include <stdlib.h>
@@ -225,18 +225,18 @@ static bool let_them_buy(struct oasis *oasis, struct error *error)
     static const struct behaviour behaviour = {
         .next = next, .answered = answered, .is_over = is_over, .begin = begin, .tick = tick};
     const struct options *options = &oasis->options->shared;
-    const struct plain_plan plain = {.servers = oasis->harness.fleet.urls,
-                                     .servers_count = oasis->harness.fleet.count,
-                                     .server_of = place_of,
-                                     .moves_on = true};
-    struct engine_plan engine = {
-        .behaviour = &behaviour, .self = oasis, .connections = EACH * (size_t)options->connections};
+    const struct plain_plan plan = {.behaviour = &behaviour,
+                                    .self = oasis,
+                                    .connections = EACH * (size_t)options->connections,
+                                    .servers = oasis->harness.fleet.urls,
+                                    .servers_count = oasis->harness.fleet.count,
+                                    .server_of = place_of,
+                                    .moves_on = true};
     oasis->late_left = oasis->hall.tickets / LATE_SHARE;
     oasis->random = random_begin(options->seed, 0);
     http_request_query(oasis->query, options->wait_ms, options->body, NULL);
     oasis->places = calloc((size_t)options->connections, sizeof *oasis->places);
-    bool made =
-        oasis->places ? plain_run(&plain, &engine, error) : error_fail(error, "out of memory");
+    bool made = oasis->places ? plain_run(&plan, error) : error_fail(error, "out of memory");
     oasis->ticked_us = 0; /* once more, with all that was sold */
     made = made && tick(oasis, clock_mono_us(), error);
     free(oasis->places);

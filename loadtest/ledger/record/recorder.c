@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "loadtest/base/process.h"
 #include "loadtest/base/random.h"
-#include "loadtest/engine/plain.h"
+#include "loadtest/engine/engine.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -396,17 +396,18 @@ static bool drive(struct recorder *recorder, struct error *error)
     static const struct behaviour behaviour = {
         .next = next, .answered = answered, .is_over = is_over, .begin = begin, .commit = commit};
     const struct recorder_plan *plan = recorder->plan;
-    const struct plain_plan plain = {.servers = plan->targets,
+    const struct plain_plan plain = {.behaviour = &behaviour,
+                                     .self = recorder,
+                                     .connections = (size_t)plan->connections,
+                                     .servers = plan->targets,
                                      .servers_count = plan->targets_count};
-    struct engine_plan engine = {
-        .behaviour = &behaviour, .self = recorder, .connections = (size_t)plan->connections};
     recorder->mix = calloc(1, sizeof *recorder->mix);
-    recorder->slots = calloc(engine.connections, sizeof *recorder->slots);
+    recorder->slots = calloc(plain.connections, sizeof *recorder->slots);
     if (!recorder->mix || !recorder->slots)
         return error_fail(error, "out of memory");
     recorder->mix->plan = &plan->mix;
     recorder->mix->random = random_begin(plan->mix.seed, 0);
-    if (!plain_run(&plain, &engine, error))
+    if (!plain_run(&plain, error))
         return false;
     recorder->result->undecided = count_waiting(recorder->mix) + recorder->mix->forgotten;
     ledger_write_done(recorder->writer, clock_mono_us());

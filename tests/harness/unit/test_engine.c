@@ -5,7 +5,7 @@
 #include "lib/t.h"
 
 #include "harness/shop/wire/listener.h"
-#include "loadtest/engine/plain.h"
+#include "loadtest/engine/engine.h"
 
 #include <string.h>
 
@@ -205,11 +205,15 @@ static void ask_thrice(bool moves_on, size_t *first, size_t *second)
         snprintf(urls[i], sizeof urls[i], "http://127.0.0.1:%d", listener_port(listeners[i]));
     const char *const servers[] = {urls[0], urls[1]};
     struct asker asker = {.left = 3, .not_on = CONNECTIONS};
-    const struct plain_plan plain = {
-        .servers = servers, .servers_count = 2, .server_of = of_the_first, .moves_on = moves_on};
-    struct engine_plan plan = {.behaviour = &asks, .self = &asker, .connections = 1};
+    const struct plain_plan plan = {.behaviour = &asks,
+                                    .self = &asker,
+                                    .connections = 1,
+                                    .servers = servers,
+                                    .servers_count = 2,
+                                    .server_of = of_the_first,
+                                    .moves_on = moves_on};
     story[0] = '\0';
-    bool made = plain_run(&plain, &plan, &error);
+    bool made = plain_run(&plan, &error);
     *first = listener_stop(listeners[0], heard, sizeof heard);
     *second = listener_stop(listeners[1], heard, sizeof heard);
     t_done(made, error);
