@@ -278,32 +278,19 @@ bool harness_choose_all(const struct harness *harness, const struct option_list 
     return true;
 }
 
-static bool has_no_orders(const struct options *options, const char *database, int64_t products,
-                          struct error *error)
+bool harness_may_reset(const struct harness *harness, int64_t products, struct error *error)
 {
-    struct witness *witness = witness_create(database, options->schema, error);
-    struct witness_state state = {0};
-    int64_t last = options->first_product + products - 1;
-    bool looked = witness && witness_look(witness, options->first_product, last, &state, error);
-    witness_destroy(witness);
-    if (!looked)
+    const struct options *options = harness->options;
+    int64_t first = options->first_product, last = first + products - 1;
+    struct witness_state state;
+    if (options->servers.count == 0 || options->reset)
+        return true;
+    if (!witness_look(harness->witness, first, last, &state, error))
         return false;
     return state.orders == 0 || error_fail(error,
                                            "products %" PRId64 " to %" PRId64 " have %" PRId64
                                            " orders: say --reset to wipe them out",
-                                           options->first_product, last, state.orders);
-}
-
-bool harness_may_reset(const struct harness *harness, int64_t products, struct error *error)
-{
-    const struct options *options = harness->options;
-    const struct option_texts *cells = &options->databases;
-    bool may = true;
-    if (options->servers.count == 0 || options->reset)
-        return true;
-    for (size_t i = 0; may && i < cells->count; i++)
-        may = has_no_orders(options, cells->items[i], products, error);
-    return may && (cells->count > 0 || has_no_orders(options, options->database, products, error));
+                                           first, last, state.orders);
 }
 
 struct phase_plan harness_plan(const struct harness *harness, const struct api_strategy *strategy,
