@@ -67,78 +67,67 @@ TEST(strangers_are_no_run)
     assert_false(reconcile_counts(&delta, &one, &result, &error));
 }
 
-TEST(rows_against_answers)
-{
-    struct counts counts = {.committed = 10, .accepted = 5, .unknown = 2};
-    struct books audit = {.confirmed_rows = 15, .restock_rows = 3};
-    assert_true(reconcile_rows(&counts, false, &audit, &error));
-    assert_int_equal(audit.missing, 0);
-    audit.confirmed_rows = 17;
-    assert_true(reconcile_rows(&counts, false, &audit, &error));
-    assert_int_equal(audit.missing, 0);
-    audit.confirmed_rows = 18;
-    assert_false(reconcile_rows(&counts, false, &audit, &error));
-    assert_true(reconcile_rows(&counts, true, &audit, &error));
-    assert_int_equal(audit.missing, 12);
-}
+/* The rows, and how many 201s and 202s have none of their own; NO_RUN: there are more rows than
+ * answers. */
+enum { NO_RUN = -1 };
+static const struct {
+    struct counts counts;
+    bool counter;
+    struct books rows;
+    int64_t missing;
+} answers[] = {
+    {{.committed = 10, .accepted = 5, .unknown = 2}, false, {.confirmed_rows = 15}, 0},
+    {{.committed = 10, .accepted = 5, .unknown = 2}, false, {.confirmed_rows = 17}, 0},
+    {{.committed = 10, .accepted = 5, .unknown = 2}, false, {.confirmed_rows = 18}, NO_RUN},
+    {{.committed = 10, .accepted = 5, .unknown = 2}, true, {.restock_rows = 3}, 12},
+    /* A 202 ends as a row: confirmed, or failed. */
+    {{.committed = 10, .accepted = 5}, false, {.confirmed_rows = 12, .failed_rows = 3}, 0},
+    {{.committed = 10, .accepted = 5}, false, {.confirmed_rows = 12, .failed_rows = 1}, 2},
+    /* A refused order may have a failed row as well, which hides none that was taken back. */
+    {{.committed = 10, .accepted = 5},
+     false,
+     {.confirmed_rows = 12, .failed_rows = 40, .revoked_rows = 3},
+     3},
+    /* No 201 may fail, so another's failed order does not hide that one is gone. */
+    {{.committed = 10, .accepted = 5}, false, {.confirmed_rows = 8, .failed_rows = 9}, 2},
+};
 
-/* A 202 ends as a row: confirmed, or failed. */
 TEST(what_was_accepted_has_its_row)
 {
-    struct counts counts = {.committed = 10, .accepted = 5};
-    struct books audit = {.confirmed_rows = 12, .failed_rows = 3};
-    assert_true(reconcile_rows(&counts, false, &audit, &error));
-    assert_int_equal(audit.missing, 0);
-    audit.failed_rows = 1;
-    assert_true(reconcile_rows(&counts, false, &audit, &error));
-    assert_int_equal(audit.missing, 2);
-    /* A refused order may have a failed row as well, which hides none that was taken back. */
-    audit = (struct books){.confirmed_rows = 12, .failed_rows = 40, .revoked_rows = 3};
-    assert_true(reconcile_rows(&counts, false, &audit, &error));
-    assert_int_equal(audit.missing, 3);
-    /* No 201 may fail, so another's failed order does not hide that one is gone. */
-    audit = (struct books){.confirmed_rows = 8, .failed_rows = 9};
-    assert_true(reconcile_rows(&counts, false, &audit, &error));
-    assert_int_equal(audit.missing, 2);
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        struct books audit = answers[i].rows;
+        bool made = reconcile_rows(&answers[i].counts, answers[i].counter, &audit, &error);
+        if ((made ? audit.missing : NO_RUN) != answers[i].missing)
+            fail_msg("answers[%zu]: %d", i, made ? (int)audit.missing : NO_RUN);
+    }
 }
 
-static bool expected(struct counted plan, int64_t rows, int64_t shed, int64_t *undersold)
-{
-    struct counts counts = {.failed = shed};
-    struct books audit = {.confirmed_rows = rows};
-    bool complete = reconcile_expected(&plan, &counts, false, &audit);
-    *undersold = audit.undersold;
-    return complete;
-}
+/* 40 buyers, of whom 20 can be served; and 40 buyers with stock for all, of whom at least 20 must
+ * be served and the others may be shed. */
+static const struct counted bounded = {.count = 40, .expected = 20};
+static const struct counted shed = {.count = 40, .expected = 20, .may_shed = true};
+static const struct counted sheds = {
+    .count = 40, .expected = 20, .may_shed = true, .must_shed = true};
 
-/* 40 buyers, of whom 20 can be served. */
+static const struct {
+    const struct counted *plan;
+    int64_t rows, shed;
+    bool complete;
+    int64_t undersold;
+} loads[] = {
+    {&bounded, 20, 0, true, 0},  {&bounded, 25, 0, true, 0}, {&bounded, 18, 0, false, 2},
+    {&bounded, 18, 2, false, 0}, /* the missing orders may be those that were shed */
+    {&bounded, 20, 1, false, 0}, {&sheds, 22, 18, true, 0},  {&sheds, 21, 18, true, 1},
+    {&sheds, 19, 21, false, 0},  {&sheds, 40, 0, false, 0},  {&shed, 40, 0, true, 0},
+};
+
 TEST(a_counted_load_says_how_many_are_served)
 {
-    struct counted plan = {.count = 40, .expected = 20};
-    int64_t undersold = 0;
-    assert_true(expected(plan, 20, 0, &undersold));
-    assert_int_equal(undersold, 0);
-    assert_true(expected(plan, 25, 0, &undersold));
-    assert_int_equal(undersold, 0);
-    assert_false(expected(plan, 18, 0, &undersold));
-    assert_int_equal(undersold, 2);
-    /* The missing orders may be those that were shed. */
-    assert_false(expected(plan, 18, 2, &undersold));
-    assert_int_equal(undersold, 0);
-    assert_false(expected(plan, 20, 1, &undersold));
-}
-
-/* 40 buyers and stock for all; at least 20 must be served, the others may be shed. */
-TEST(what_may_be_shed_is_told_from_what_is_refused)
-{
-    struct counted plan = {.count = 40, .expected = 20, .may_shed = true, .must_shed = true};
-    int64_t undersold = 0;
-    assert_true(expected(plan, 22, 18, &undersold));
-    assert_int_equal(undersold, 0);
-    assert_true(expected(plan, 21, 18, &undersold));
-    assert_int_equal(undersold, 1);
-    assert_false(expected(plan, 19, 21, &undersold));
-    assert_false(expected(plan, 40, 0, &undersold));
-    plan.must_shed = false;
-    assert_true(expected(plan, 40, 0, &undersold));
+    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+        const struct counts counts = {.failed = loads[i].shed};
+        struct books audit = {.confirmed_rows = loads[i].rows};
+        bool complete = reconcile_expected(loads[i].plan, &counts, false, &audit);
+        if (complete != loads[i].complete || audit.undersold != loads[i].undersold)
+            fail_msg("loads[%zu]: %d, %d undersold", i, complete, (int)audit.undersold);
+    }
 }
