@@ -1,5 +1,5 @@
-/* See buyer.h. */
-#include "loadtest/crowd/buyer.h"
+/* See crowd.h. */
+#include "loadtest/crowd/crowd.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* See hall.h. */
-#include "loadtest/crowd/hall.h"
+/* See crowd.h. */
+#include "loadtest/crowd/crowd.h"
 
 #include <inttypes.h>
 #include <stdio.h>

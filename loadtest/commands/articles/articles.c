@@ -7,7 +7,7 @@
 #include "loadtest/commands/articles/articles.h"
 
 #include "loadtest/base/random.h"
-#include "loadtest/crowd/hall.h"
+#include "loadtest/crowd/crowd.h"
 #include "loadtest/report/table.h"
 
 #include <inttypes.h>

@@ -17,7 +17,7 @@
 
 #include "loadtest/base/terminal.h"
 #include "loadtest/commands/harness.h"
-#include "loadtest/crowd/buyer.h"
+#include "loadtest/crowd/crowd.h"
 #include "loadtest/engine/engine.h"
 #include "loadtest/report/files.h"
 

@@ -2,7 +2,7 @@
  * words_text. */
 #include "loadtest/report/page/page.h"
 
-#include "loadtest/crowd/hall.h"
+#include "loadtest/crowd/crowd.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "harness/fixtures/has.h"
 #include "lib/t.h"
 
-#include "loadtest/crowd/buyer.h"
+#include "loadtest/crowd/crowd.h"
 
 #include <string.h>
 
