@@ -99,7 +99,6 @@ bool bench_take_overload(struct bench *bench, const struct bench_measure *measur
     if (!bench_plan(bench, measure, &plan))
         return true;
     bench->next_product += (GOODPUT_PHASES - 1) * plan.products;
-    plan.max_lag_ms = bench->harness.options->max_lag_ms;
     if (!goodput_measure(fleet, &plan, measure->times, GOODPUT_CONNECTIONS, &goodput, error)) {
         snprintf(series->why, sizeof series->why, "%s", error->text);
         sample->late = goodput.late;

@@ -302,7 +302,11 @@ struct phase_plan harness_plan(const struct harness *harness, const struct api_s
         .scenario = options->scenario,
         .strategy = strategy,
         .body = has_choice ? options->body : "",
+        .headers = options->headers,
         .wait_ms = options->wait_ms,
+        .rate_per_s = options->rate_per_s,
+        .arrivals = options->arrivals,
+        .max_lag_ms = options->max_lag_ms,
         .connections = options->connections,
         .threads = options->threads,
         .duration_s = options->duration_s,
@@ -333,6 +337,11 @@ bool harness_measure(struct harness *harness, const struct phase_plan *plan, siz
         return error_fail(error, "out of memory");
     if (plan->kind != PHASE_TRUTH) /* which is not for its figures */
         detailed.detail = detail;
+    if (plan->rate_per_s > 0)
+        detailed.threads = 1;
+    else
+        wrk_shape(&detailed.connections, &detailed.threads,
+                  (int64_t)fleet_targets_count(&harness->fleet));
     progress_next(&harness->progress, number, all, clock_mono_ms());
     bool made = phase_run(&harness->fleet, &detailed, out, error);
     harness->progress.oversold += out->audit.oversold;

@@ -59,21 +59,12 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
     struct phase_result result;
     plan.kind = kind;
     plan.products = products_of(options);
-    plan.headers = options->headers;
-    plan.rate_per_s = options->rate_per_s;
-    plan.arrivals = options->arrivals;
     plan.surge = run->options->surge;
-    plan.max_lag_ms = options->max_lag_ms;
     plan.fail_if = &run->fail_if;
     if (kind == PHASE_TRUTH || options->scenario == SCENARIO_BELL)
         plan.stock = options->stock;
     else if (kind == PHASE_LOAD)
         plan.stock = 0; /* soldout and counter begin with nothing */
-    if (plan.rate_per_s > 0)
-        plan.threads = 1;
-    else
-        wrk_shape(&plan.connections, &plan.threads,
-                  (int64_t)fleet_targets_count(&run->harness.fleet));
     return harness_measure(&run->harness, &plan, phases_of(run), &result, error);
 }
 

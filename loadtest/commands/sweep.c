@@ -20,18 +20,20 @@
 static const struct {
     const char *name;
     enum option_kind kind;
-    int64_t min, max; /* the server's own ranges, where it is a setting of the server */
-    size_t offset;    /* in the options */
+    int64_t min, max;    /* the server's own ranges, where it is a setting of the server */
+    size_t offset;       /* in the options */
+    const char *setting; /* in results.json, which has none of the value that varies; NULL: none */
 } dimensions[SWEEP_DIMENSIONS] = {
 #define AT(member) offsetof(struct sweep_options, member)
     [SWEEP_IN_FLIGHT] = {"in-flight-per-product", OPTION_COUNT, 1, 1000,
-                         AT(shared.in_flight_per_product)},
-    [SWEEP_PG_SESSIONS] = {"pg-sessions", OPTION_COUNT, 4, 1000, AT(shared.pg_sessions)},
-    [SWEEP_MAX_BATCH] = {"max-batch", OPTION_COUNT, 1, 500, AT(shared.max_batch)},
-    [SWEEP_CONNECTIONS] = {"connections", OPTION_COUNT, 1, 20000, AT(shared.connections)},
-    [SWEEP_WORK_MS] = {"work-ms", OPTION_MS, 0, 60000, AT(shared.work_ms)},
-    [SWEEP_INSTANCES] = {"instances", OPTION_COUNT, 1, OPTIONS_MAX_INSTANCES, 0},
-    [SWEEP_REDIS_DELAY_US] = {"redis-delay-us", OPTION_US, 0, 1000000, AT(redis_delay_us)},
+                         AT(shared.in_flight_per_product), NULL},
+    [SWEEP_PG_SESSIONS] = {"pg-sessions", OPTION_COUNT, 4, 1000, AT(shared.pg_sessions), NULL},
+    [SWEEP_MAX_BATCH] = {"max-batch", OPTION_COUNT, 1, 500, AT(shared.max_batch), NULL},
+    [SWEEP_CONNECTIONS] = {"connections", OPTION_COUNT, 1, 20000, AT(shared.connections),
+                           "connections"},
+    [SWEEP_WORK_MS] = {"work-ms", OPTION_MS, 0, 60000, AT(shared.work_ms), "work_ms"},
+    [SWEEP_INSTANCES] = {"instances", OPTION_COUNT, 1, OPTIONS_MAX_INSTANCES, 0, "instances"},
+    [SWEEP_REDIS_DELAY_US] = {"redis-delay-us", OPTION_US, 0, 1000000, AT(redis_delay_us), NULL},
 #undef AT
 };
 
@@ -150,7 +152,6 @@ static bool run_strategy(struct sweep *sweep, size_t value, int round, const cha
     struct phase_result result;
     struct phase_plan plan = harness_plan(harness, strategy, round);
     plan.scenario = plan.products > 1 ? SCENARIO_SPREAD : SCENARIO_HOT;
-    wrk_shape(&plan.connections, &plan.threads, (int64_t)harness->fleet.count);
     size_t number = json_array_size(harness->runs);
     size_t all = sweep->plan.count * options->strategies.count * (size_t)options->shared.rounds;
     bool made = harness_measure(harness, &plan, all, &result, error);
@@ -226,11 +227,8 @@ static json_t *json_document(const struct sweep *sweep)
     json_t *document =
         results_json_document(sweep->harness.runs, &options->shared, &sweep->harness.machine);
     json_t *settings = json_object_get(document, "settings");
-    static const char *const members[SWEEP_DIMENSIONS] = {[SWEEP_CONNECTIONS] = "connections",
-                                                          [SWEEP_WORK_MS] = "work_ms",
-                                                          [SWEEP_INSTANCES] = "instances"};
-    if (members[sweep->plan.over])
-        json_object_del(settings, members[sweep->plan.over]);
+    if (dimensions[sweep->plan.over].setting)
+        json_object_del(settings, dimensions[sweep->plan.over].setting);
     json_t *set = json_array();
     for (size_t i = 0; i < options->set.count; i++)
         json_array_append_new(set, json_string(options->set.items[i]));

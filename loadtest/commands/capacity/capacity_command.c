@@ -91,16 +91,12 @@ static bool measure(struct capacity *capacity, const struct api_strategy *strate
                     struct phase_result *run, bool *held, struct error *error)
 {
     struct harness *harness = &capacity->harness;
-    const struct options *options = harness->options;
     size_t before = json_array_size(harness->runs);
     struct phase_plan plan = harness_plan(harness, strategy, (int)before + 1);
     char why[700];
     plan.kind = PHASE_SPEED;
     plan.products = 1;
-    plan.threads = 1;
     plan.rate_per_s = capacity->search.rate;
-    plan.arrivals = options->arrivals;
-    plan.max_lag_ms = options->max_lag_ms;
     int64_t began_ms = clock_mono_ms();
     if (!harness_measure(harness, &plan, before + 1, run, error)) {
         json_array_remove(harness->runs, before); /* one that was interrupted says nothing */
