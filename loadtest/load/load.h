@@ -77,9 +77,7 @@ const char *load_class_name(enum load_class class);
 
 /* A part of a schedule. */
 struct load_part {
-    const char *name; /* borrowed: the plan's */
-    double rate_per_s;
-    int64_t duration_us;
+    struct arrivals_part planned;
     int64_t arrivals; /* that fell due */
     int64_t late_starts, never_started;
     struct latency_figures classes[LOAD_CLASSES];

@@ -367,11 +367,8 @@ static void read_schedule(struct open_loop *loop)
     struct latency all = {.count = 0};
     result->parts_count = loop->load->arrivals.parts_count;
     for (size_t i = 0; i < result->parts_count; i++) {
-        const struct arrivals_part *planned = &loop->load->arrivals.parts[i];
         struct load_part *part = &result->parts[i];
-        part->name = planned->name;
-        part->rate_per_s = planned->rate_per_s;
-        part->duration_us = planned->duration_us;
+        part->planned = loop->load->arrivals.parts[i];
         for (int class = 0; class < LOAD_CLASSES; class ++) {
             part->classes[class] = latency_read(&loop->detail->parts[i][class]);
             latency_merge(&all, &loop->detail->parts[i][class]);

@@ -253,11 +253,11 @@ json_t *open_results_json(const struct phase_result *run)
     for (size_t i = 0; is_told && i < run->load.parts_count; i++) {
         const struct load_part *part = &run->load.parts[i];
         json_array_append_new(
-            parts,
-            json_pack("{ss sf sf sI sI sI so}", "part", part->name, "rate_per_s", part->rate_per_s,
-                      "duration_s", (double)part->duration_us / 1e6, "arrivals", part->arrivals,
-                      "late_starts", part->late_starts, "never_started", part->never_started,
-                      "latency_us", json_classes(part, detail ? detail->parts[i] : NULL)));
+            parts, json_pack("{ss sf sf sI sI sI so}", "part", part->planned.name, "rate_per_s",
+                             part->planned.rate_per_s, "duration_s",
+                             (double)part->planned.duration_us / 1e6, "arrivals", part->arrivals,
+                             "late_starts", part->late_starts, "never_started", part->never_started,
+                             "latency_us", json_classes(part, detail ? detail->parts[i] : NULL)));
     }
     json_t *timeline = NULL;
     if (is_told && detail && detail->timeline.count > 0)

@@ -221,7 +221,7 @@ TEST(a_line_has_80_columns_at_most)
 TEST(a_schedules_lines_have_100_columns_at_most)
 {
     struct phase_result run = result(&longest, 16, 1, 1, VERDICT_KEPT);
-    struct load_part part = {.name = "crowded", .rate_per_s = 1000000, .duration_us = 1000000};
+    struct load_part part = {.planned = {"crowded", 1000000, 1000000}};
     run.plan.rate_per_s = 1000000;
     run.load.parts_count = 1;
     part.late_starts = part.never_started = 999999;
