@@ -247,12 +247,17 @@ static bool is_word(const struct option_list *wanted, const char *word)
     return wanted->count == 1 && strcmp(wanted->items[0], word) == 0;
 }
 
-static bool choose_group(const struct harness *harness, bool all, bool first,
-                         struct harness_chosen *out, struct error *error)
+bool harness_choose_all(const struct harness *harness, const struct option_list *wanted, bool first,
+                        struct harness_chosen *out, struct error *error)
 {
-    for (size_t i = 0; i < harness->strategies_count; i++) {
-        const struct api_strategy *strategy = &harness->strategies[i];
-        if (!all && !strategy->usual)
+    bool usual = is_word(wanted, "usual"), named = !usual && !is_word(wanted, "all");
+    out->count = 0;
+    for (size_t i = 0; i < (named ? wanted->count : harness->strategies_count); i++) {
+        const struct api_strategy *strategy =
+            named ? harness_choose(harness, wanted->items[i], error) : &harness->strategies[i];
+        if (!strategy)
+            return false;
+        if (usual && !strategy->usual)
             continue;
         if (strategy->available)
             out->items[out->count++] = strategy;
@@ -261,21 +266,6 @@ static bool choose_group(const struct harness *harness, bool all, bool first,
                     strategy->unavailable_reason);
     }
     return out->count > 0 || error_fail(error, "no strategy is available");
-}
-
-bool harness_choose_all(const struct harness *harness, const struct option_list *wanted, bool first,
-                        struct harness_chosen *out, struct error *error)
-{
-    out->count = 0;
-    if (is_word(wanted, "all") || is_word(wanted, "usual"))
-        return choose_group(harness, is_word(wanted, "all"), first, out, error);
-    for (size_t i = 0; i < wanted->count; i++) {
-        const struct api_strategy *strategy = harness_choose(harness, wanted->items[i], error);
-        if (!strategy)
-            return false;
-        out->items[out->count++] = strategy;
-    }
-    return true;
 }
 
 bool harness_may_reset(const struct harness *harness, int64_t products, struct error *error)
@@ -297,11 +287,10 @@ struct phase_plan harness_plan(const struct harness *harness, const struct api_s
                                int round)
 {
     const struct options *options = harness->options;
-    bool has_choice = strategy && (strategy->plain || strategy->guarded);
     return (struct phase_plan){
         .scenario = options->scenario,
         .strategy = strategy,
-        .body = has_choice ? options->body : "",
+        .body = strategy && strategy->has_bodies ? options->body : "",
         .headers = options->headers,
         .wait_ms = options->wait_ms,
         .rate_per_s = options->rate_per_s,

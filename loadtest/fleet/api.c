@@ -145,21 +145,15 @@ static void read_words(const json_t *list, char *out, size_t size)
                                  json_string_value(json_array_get(list, i)));
 }
 
-static bool has_word(const char *words, const char *one)
-{
-    char word[40];
-    snprintf(word, sizeof word, " %s ", one);
-    return strstr(words, word) != NULL;
-}
-
 bool api_needs(const struct api_strategy *strategy, const char *backend)
 {
-    return has_word(strategy->needs, backend);
+    char word[40];
+    snprintf(word, sizeof word, " %s ", backend);
+    return strstr(strategy->needs, word) != NULL;
 }
 
 static void read_strategy(const json_t *from, struct api_strategy *to)
 {
-    char bodies[80];
     *to = (struct api_strategy){0};
     const char *name = json_string_value(json_object_get(from, "name"));
     const char *reason = json_string_value(json_object_get(from, "unavailable_reason"));
@@ -169,9 +163,7 @@ static void read_strategy(const json_t *from, struct api_strategy *to)
     to->available = json_is_true(json_object_get(from, "available"));
     to->usual = json_is_true(json_object_get(from, "usual"));
     read_words(json_object_get(from, "needs"), to->needs, sizeof to->needs);
-    read_words(json_object_get(from, "bodies"), bodies, sizeof bodies);
-    to->plain = has_word(bodies, "plain");
-    to->guarded = has_word(bodies, "guarded");
+    to->has_bodies = json_array_size(json_object_get(from, "bodies")) > 0;
     to->promise = (struct promise){
         .one_instance = json_is_true(json_object_get(promise, "one_instance")),
         .many_instances = json_is_true(json_object_get(promise, "many_instances")),
@@ -263,44 +255,34 @@ bool api_epoch(struct api *api, const char *server, int64_t product, int64_t *ep
     return good;
 }
 
-/* Adds a page's products up to `last`; *next is where the next page begins, 0 at the end. */
-static bool add_reserved(const json_t *page, int64_t last, int64_t *units, bool *known,
-                         int64_t *next)
-{
-    const json_t *products = json_object_get(page, "products");
-    for (size_t i = 0; i < json_array_size(products); i++) {
-        const json_t *product = json_array_get(products, i);
-        const json_t *reserved = json_object_get(product, "reserved");
-        if (json_integer_value(json_object_get(product, "id")) > last) {
-            *next = 0;
-            return true;
-        }
-        *known = *known && json_is_integer(reserved);
-        *units += json_integer_value(reserved);
-    }
-    *next = json_integer_value(json_object_get(page, "next"));
-    return json_is_array(products);
-}
-
+/* Page by page, each of which says where the next one begins; 0: it is the last. */
 bool api_reserved(struct api *api, const char *server, int64_t first, int64_t last, int64_t *units,
                   bool *known, struct error *error)
 {
     int64_t next = first - 1;
-    bool more = true;
     *units = 0;
     *known = true;
-    while (more) {
+    do {
         char path[96];
         json_t *page = NULL;
         snprintf(path, sizeof path, "/products?limit=1000&after=%" PRId64, next);
         if (!call_json(api, server, path, NULL, &page, error))
             return false;
-        bool good = add_reserved(page, last, units, known, &next);
+        const json_t *products = json_object_get(page, "products");
+        bool good = json_is_array(products);
+        next = json_integer_value(json_object_get(page, "next"));
+        for (size_t i = 0; i < json_array_size(products); i++) {
+            const json_t *product = json_array_get(products, i);
+            const json_t *reserved = json_object_get(product, "reserved");
+            if (json_integer_value(json_object_get(product, "id")) > last)
+                break;
+            *known = *known && json_is_integer(reserved);
+            *units += json_integer_value(reserved);
+        }
         json_decref(page);
         if (!good)
             return error_fail(error, "GET %s%s: no products in it", server, path);
-        more = next != 0 && next < last;
-    }
+    } while (next != 0 && next < last);
     return true;
 }
 

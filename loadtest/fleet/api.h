@@ -23,8 +23,8 @@ struct api_strategy {
     bool available;
     bool usual; /* one of those that `--strategies usual` takes */
     char unavailable_reason[200];
-    bool plain, guarded; /* the bodies it has; neither: it has no choice */
-    char needs[160];     /* backends, each with a blank before and behind it */
+    bool has_bodies; /* among which an order chooses */
+    char needs[160]; /* backends, each with a blank before and behind it */
     struct promise promise;
 };
 bool api_needs(const struct api_strategy *strategy, const char *backend);
