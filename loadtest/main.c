@@ -1,7 +1,7 @@
 /* seckill-loadtest: reads the command line, runs the command, leaves nothing behind. */
 #include "base/error.h"
 #include "loadtest/base/process.h"
-#include "loadtest/commands/commands.h"
+#include "loadtest/commands/line/command_line.h"
 
 #include <curl/curl.h>
 #include <stdio.h>

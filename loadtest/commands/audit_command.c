@@ -3,7 +3,7 @@
  * databases, and what they must not show beside each other. Exit status 0 when all agree, 1 when
  * some do not, 2 when there was nothing to audit.
  */
-#include "loadtest/commands/commands.h"
+#include "loadtest/commands/line/command_line.h"
 
 #include "loadtest/base/process.h"
 #include "loadtest/judge/cells.h"

@@ -2,7 +2,7 @@
  * `check`: a ledger against what the database holds. Exit status 0 when nothing is wrong and
  * something was sold, 1 when an invariant is broken, 2 when nothing can be said.
  */
-#include "loadtest/commands/commands.h"
+#include "loadtest/commands/line/command_line.h"
 
 #include "loadtest/base/process.h"
 #include "loadtest/judge/claims/check.h"

@@ -3,7 +3,7 @@
  * or SIGTERM ends the crowd early, with a whole ledger. Exit status 0 when it came to its end,
  * else 2. Whether what it recorded is right is `check`'s to say.
  */
-#include "loadtest/commands/commands.h"
+#include "loadtest/commands/line/command_line.h"
 
 #include "loadtest/commands/harness.h"
 #include "loadtest/engine/http_request.h"

@@ -2,7 +2,7 @@
  * `report`: report.html of one run or sweep, or of several beside each other. What cannot be read
  * is named, and nothing is written then.
  */
-#include "loadtest/commands/commands.h"
+#include "loadtest/commands/line/command_line.h"
 
 #include "base/error.h"
 #include "loadtest/base/process.h"

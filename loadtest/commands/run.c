@@ -7,7 +7,7 @@
  * interrupted is left out, because half of a strategy's phases prove nothing of it; but for what is
  * BROKEN, which no other phase mends.
  */
-#include "loadtest/commands/commands.h"
+#include "loadtest/commands/line/command_line.h"
 
 #include "loadtest/base/terminal.h"
 #include "loadtest/commands/articles/articles.h"

@@ -7,7 +7,7 @@
  * as that and decides the exit status (2, 1); a server that dies ends everything, and what was
  * found so far is still printed and written.
  */
-#include "loadtest/commands/commands.h"
+#include "loadtest/commands/line/command_line.h"
 
 #include "base/options/nearest.h"
 #include "loadtest/commands/harness.h"

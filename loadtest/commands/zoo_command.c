@@ -3,7 +3,7 @@
  * 0 when each broke as it says and its counterpart did not; 2 when it could not be played, or ended
  * otherwise.
  */
-#include "loadtest/commands/commands.h"
+#include "loadtest/commands/line/command_line.h"
 
 #include "base/options/nearest.h"
 #include "loadtest/base/process.h"

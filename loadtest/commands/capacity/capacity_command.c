@@ -9,7 +9,7 @@
  * BROKEN ends the search (1), as does a rate that cannot be found before --within is over (2), with
  * what is known by then. That no rate holds is an answer (1).
  */
-#include "loadtest/commands/commands.h"
+#include "loadtest/commands/line/command_line.h"
 
 #include "base/clock.h"
 #include "loadtest/commands/capacity/capacity_search.h"

@@ -5,7 +5,7 @@
  *
  * Ctrl-C ends it: what is complete is printed and written, and nothing is left running or stopped.
  */
-#include "loadtest/commands/commands.h"
+#include "loadtest/commands/line/command_line.h"
 
 #include "loadtest/commands/faults/faults.h"
 #include "loadtest/report/files.h"

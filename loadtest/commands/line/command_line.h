@@ -89,6 +89,11 @@ struct zoo_options {
     enum zoo_format format;
 };
 
+/* The commands. Each returns the program's exit status: 0, 1 or 2 (--help). */
+#define X(name, NAME) int command_##name(const struct name##_options *options);
+COMMANDS(X)
+#undef X
+
 /* The one that shared.command says. */
 union command_options {
     struct options shared;

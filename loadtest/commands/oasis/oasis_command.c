@@ -13,7 +13,7 @@
  * that nothing was done of the same, both with the same key; when no server has answered for longer
  * than an order may take, the sale ends.
  */
-#include "loadtest/commands/commands.h"
+#include "loadtest/commands/line/command_line.h"
 
 #include "loadtest/base/terminal.h"
 #include "loadtest/commands/harness.h"

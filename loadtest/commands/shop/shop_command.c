@@ -4,7 +4,7 @@
  * was checked holds, 1 when one is broken or a threshold failed, 2 when nothing can be said.
  * Mistakes on the command line or in the target are reported before anything is sent.
  */
-#include "loadtest/commands/commands.h"
+#include "loadtest/commands/line/command_line.h"
 
 #include "loadtest/base/process.h"
 #include "loadtest/base/terminal.h"
