@@ -201,15 +201,15 @@ bool bench_plan(struct bench *bench, const struct bench_measure *measure, struct
     struct bench_series *series = bench_series_of(bench, measure);
     *plan = harness_plan(&bench->harness, harness_strategy(&bench->harness, measure->strategy),
                          bench->round);
-    plan->products = products_of(measure);
-    plan->first_product = reserve_products(bench, plan->products);
+    plan->load.products = products_of(measure);
+    plan->load.first_product = reserve_products(bench, plan->load.products);
     if (measure->sold_out) {
         plan->scenario = SCENARIO_SOLDOUT;
         plan->kind = PHASE_LOAD;
         plan->stock = 0;
     }
     plan->flush = measure->flush;
-    bench_shape(bench, measure, &plan->connections, &plan->threads);
+    bench_shape(bench, measure, &plan->load.connections, &plan->load.threads);
     if (plan->strategy && plan->strategy->available)
         return true;
     char why[400];

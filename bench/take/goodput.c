@@ -24,12 +24,12 @@ struct phase_plan goodput_overload(const struct phase_plan *plan, double rate_pe
                                    int64_t connections)
 {
     struct phase_plan offered = *plan;
-    offered.duration_s *= 2;
-    offered.lead_s = plan->duration_s;
-    offered.threads = 1;
-    offered.connections = connections;
+    offered.load.duration_s *= 2;
+    offered.lead_s = plan->load.duration_s;
+    offered.load.threads = 1;
+    offered.load.connections = connections;
     offered.rate_per_s = rate_per_s > 1 ? (int64_t)rate_per_s : 1;
-    offered.arrivals = ARRIVALS_POISSON;
+    offered.load.arrivals.kind = ARRIVALS_POISSON;
     return offered;
 }
 
@@ -43,7 +43,7 @@ static bool overload(const struct fleet *fleet, const struct phase_plan *offered
         return error_prefix(error, "offered %lld orders/s", (long long)offered->rate_per_s);
     }
     out->overloaded_per_s +=
-        (double)result.load.committed_in_time / (double)(offered->duration_s * GOODPUT_CYCLES);
+        (double)result.load.committed_in_time / (double)(offered->load.duration_s * GOODPUT_CYCLES);
     return true;
 }
 
@@ -67,7 +67,7 @@ bool goodput_measure(const struct fleet *fleet, const struct phase_plan *plan, i
     for (int cycle = 0;; cycle++) {
         if (!take_peak(fleet, &next, &peak_per_s, &out->limit, error))
             return false;
-        next.first_product += plan->products;
+        next.load.first_product += plan->load.products;
         out->peak_per_s += peak_per_s / (GOODPUT_CYCLES + 1);
         if (cycle == GOODPUT_CYCLES)
             return true;
@@ -75,7 +75,7 @@ bool goodput_measure(const struct fleet *fleet, const struct phase_plan *plan, i
             goodput_overload(&next, times * peak_per_s, overload_connections);
         if (!overload(fleet, &offered, out, error))
             return false;
-        next.first_product += plan->products;
+        next.load.first_product += plan->load.products;
     }
 }
 
@@ -98,7 +98,7 @@ bool bench_take_overload(struct bench *bench, const struct bench_measure *measur
         return false;
     if (!bench_plan(bench, measure, &plan))
         return true;
-    bench->next_product += (GOODPUT_PHASES - 1) * plan.products;
+    bench->next_product += (GOODPUT_PHASES - 1) * plan.load.products;
     if (!goodput_measure(fleet, &plan, measure->times, GOODPUT_CONNECTIONS, &goodput, error)) {
         snprintf(series->why, sizeof series->why, "%s", error->text);
         sample->late = goodput.late;

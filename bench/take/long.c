@@ -109,7 +109,7 @@ bool bench_take_long(struct bench *bench, const struct bench_measure *measure,
         return false;
     if (!bench_plan(bench, measure, &plan))
         return true;
-    plan.duration_s = LONG_S;
+    plan.load.duration_s = LONG_S;
     plan.watch = watch;
     plan.watch_context = &watching;
     if (bench->crowd_product == 0 && (!bench_new_products(bench, 1, &bench->crowd_product, error) ||

@@ -291,22 +291,22 @@ struct phase_plan harness_plan(const struct harness *harness, const struct api_s
         .scenario = options->scenario,
         .strategy = strategy,
         .body = strategy && strategy->has_bodies ? options->body : "",
-        .headers = options->headers,
         .wait_ms = options->wait_ms,
+        .load = {.headers = options->headers,
+                 .connections = options->connections,
+                 .threads = options->threads,
+                 .duration_s = options->duration_s,
+                 .users = options->users,
+                 .keyed = options->keyed,
+                 .repeats = options->repeats,
+                 .first_product = options->first_product,
+                 .products = options->products,
+                 .arrivals = {.kind = options->arrivals},
+                 .lag_limit_us = options->max_lag_ms * 1000,
+                 .seed = options->seed + INT64_C(1000) * round},
         .rate_per_s = options->rate_per_s,
-        .arrivals = options->arrivals,
-        .max_lag_ms = options->max_lag_ms,
-        .connections = options->connections,
-        .threads = options->threads,
-        .duration_s = options->duration_s,
         .stock = HARNESS_STOCK,
-        .users = options->users,
         .limit = options->limit,
-        .keyed = options->keyed,
-        .repeats = options->repeats,
-        .first_product = options->first_product,
-        .products = options->products,
-        .seed = options->seed + INT64_C(1000) * round,
         .round = round,
     };
 }
@@ -325,11 +325,11 @@ bool harness_measure(struct harness *harness, const struct phase_plan *plan, siz
     if (!detail)
         return error_fail(error, "out of memory");
     if (plan->kind != PHASE_TRUTH) /* which is not for its figures */
-        detailed.detail = detail;
+        detailed.load.detail = detail;
     if (plan->rate_per_s > 0)
-        detailed.threads = 1;
+        detailed.load.threads = 1;
     else
-        wrk_shape(&detailed.connections, &detailed.threads,
+        wrk_shape(&detailed.load.connections, &detailed.load.threads,
                   (int64_t)fleet_targets_count(&harness->fleet));
     progress_next(&harness->progress, number, all, clock_mono_ms());
     bool made = phase_run(&harness->fleet, &detailed, out, error);
@@ -337,7 +337,7 @@ bool harness_measure(struct harness *harness, const struct phase_plan *plan, siz
     if (!process_interrupted())
         say_over(harness, out, number, all);
     made = harness_keep(harness, results_json_run(out), error) && made;
-    out->plan.detail = NULL;
+    out->plan.load.detail = NULL;
     free(detail);
     return made;
 }

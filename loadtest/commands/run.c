@@ -58,7 +58,7 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
     struct phase_plan plan = harness_plan(&run->harness, strategy, round);
     struct phase_result result;
     plan.kind = kind;
-    plan.products = products_of(options);
+    plan.load.products = products_of(options);
     plan.surge = run->options->surge;
     plan.fail_if = &run->fail_if;
     if (kind == PHASE_TRUTH || options->scenario == SCENARIO_BELL)

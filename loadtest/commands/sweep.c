@@ -151,7 +151,7 @@ static bool run_strategy(struct sweep *sweep, size_t value, int round, const cha
         return false;
     struct phase_result result;
     struct phase_plan plan = harness_plan(harness, strategy, round);
-    plan.scenario = plan.products > 1 ? SCENARIO_SPREAD : SCENARIO_HOT;
+    plan.scenario = plan.load.products > 1 ? SCENARIO_SPREAD : SCENARIO_HOT;
     size_t number = json_array_size(harness->runs);
     size_t all = sweep->plan.count * options->strategies.count * (size_t)options->shared.rounds;
     bool made = harness_measure(harness, &plan, all, &result, error);

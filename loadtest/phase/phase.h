@@ -24,25 +24,14 @@ struct phase_plan {
     const struct api_strategy *strategy; /* borrowed */
     const char *body;                    /* "": the strategy has no choice, or its default */
     const char *flush;                   /* "own", "shared"; NULL: its default */
-    const char *headers;                 /* borrowed: more lines of each request; may be NULL */
     int64_t wait_ms;                     /* -1: the server's own */
-    int64_t connections, threads;
+    struct load load;   /* who buys what, how it is sent, and the seed; phase_run does the rest */
     int64_t rate_per_s; /* 0: wrk makes the load; else the open-loop generator at this rate */
-    enum arrivals_kind arrivals;
-    int64_t surge; /* bell: times the rate */
-    int64_t max_lag_ms;
-    int64_t duration_s;
-    int64_t lead_s; /* with a rate: offered first, for so long, and not in committed_in_time */
+    int64_t surge;      /* bell: times the rate */
+    int64_t lead_s;     /* with a rate: offered first, for so long, and not in committed_in_time */
     int64_t stock;
-    int64_t users;  /* who give the orders; 0: each order is another user's */
-    int64_t limit;  /* units that a user may have of a product; 0: any number */
-    bool keyed;     /* each order has an Idempotency-Key */
-    double repeats; /* the share of them that is sent again */
-    int64_t first_product, products;
-    int64_t seed;
+    int64_t limit; /* units that a user may have of a product; 0: any number */
     int round;
-    struct counted *counted;    /* borrowed: PHASE_COUNTED's calls; NULL in the others */
-    struct load_detail *detail; /* borrowed: what becomes of the latencies; NULL: nobody asks */
     const struct thresholds *fail_if; /* borrowed: conditions that fail it; NULL: none */
     /* About five times a second under load; may be NULL. */
     void (*watch)(void *context, int64_t elapsed_ms);
@@ -80,7 +69,7 @@ struct phase_result {
 
 static inline int64_t phase_last_product(const struct phase_plan *plan)
 {
-    return plan->first_product + plan->products - 1;
+    return plan->load.first_product + plan->load.products - 1;
 }
 
 /* Makes it (run_phase.c). True when the phase was made, whatever its verdict, even "no run". False

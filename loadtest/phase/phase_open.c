@@ -12,8 +12,9 @@ static const int64_t LEAD_US = 1000000;
 void phase_open_plan(const struct phase_plan *plan, int64_t duration_us, struct arrivals_plan *out)
 {
     double rate = (double)plan->rate_per_s;
-    *out = (struct arrivals_plan){
-        .kind = plan->arrivals, .seed = plan->seed, .lead_us = plan->lead_s * 1000000};
+    *out = (struct arrivals_plan){.kind = plan->load.arrivals.kind,
+                                  .seed = plan->load.seed,
+                                  .lead_us = plan->lead_s * 1000000};
     if (out->lead_us > 0)
         out->parts[out->parts_count++] = (struct arrivals_part){"lead", rate, out->lead_us};
     out->parts[out->parts_count++] = (struct arrivals_part){"steady", rate, duration_us};
@@ -30,8 +31,8 @@ void phase_open_plan(const struct phase_plan *plan, int64_t duration_us, struct 
 bool phase_put_on_sale(const struct fleet *fleet, const struct phase_plan *plan,
                        const char *opens_at, int64_t *epoch, struct error *error)
 {
-    struct api_sale sale = {.first = plan->first_product,
-                            .count = fleet->balancer ? 1 : plan->products,
+    struct api_sale sale = {.first = plan->load.first_product,
+                            .count = fleet->balancer ? 1 : plan->load.products,
                             .stock = plan->stock,
                             .limit = plan->limit,
                             .opens_at = opens_at,
@@ -50,8 +51,8 @@ static bool announce(const struct fleet *fleet, const struct phase_plan *plan, i
     int64_t epoch = 0;
     return witness_time(fleet->witness, after_us, opens_at, sizeof opens_at, error) &&
            phase_put_on_sale(fleet, plan, opens_at, &epoch, error) &&
-           witness_remember(fleet->witness, plan->first_product, phase_last_product(plan), epoch,
-                            error);
+           witness_remember(fleet->witness, plan->load.first_product, phase_last_product(plan),
+                            epoch, error);
 }
 
 bool phase_open_announce(const struct fleet *fleet, const struct phase_plan *plan, int64_t idle_us,

@@ -143,19 +143,20 @@ bool reconcile_audits(const struct fleet *fleet, struct phase_result *result, st
 {
     const struct phase_plan *plan = &result->plan;
     struct comparing comparing = {.fleet = fleet, .result = result, .error = error, .good = true};
-    if (!witness_audit(fleet->witness, plan->first_product, phase_last_product(plan), compare,
+    if (!witness_audit(fleet->witness, plan->load.first_product, phase_last_product(plan), compare,
                        &comparing, error))
         return false;
     if (!comparing.good)
         return false;
     struct books *sum = &result->audit;
-    if (sum->products != plan->products || sum->initial_stock != plan->products * plan->stock)
+    if (sum->products != plan->load.products ||
+        sum->initial_stock != plan->load.products * plan->stock)
         return error_fail(error, "the sale was reset by somebody else");
     bool counter = plan->scenario == SCENARIO_COUNTER;
     if (!reconcile_rows(&result->counts, counter, sum, error))
         return false;
-    if (plan->counted)
-        result->complete = reconcile_expected(plan->counted, &result->counts, counter, sum);
+    if (plan->load.counted)
+        result->complete = reconcile_expected(plan->load.counted, &result->counts, counter, sum);
     else
         books_undersell(sum, result->counts.sold_out, 1);
     /* Units of an order that failed after its 202 were back on the shelf: then both were right. */

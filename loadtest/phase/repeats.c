@@ -49,7 +49,7 @@ static bool ask_again(void *context, const struct witness_order *order)
     struct asking *asking = context;
     const struct fleet *fleet = asking->fleet;
     const char *server = fleet_targets(fleet)[asking->asked++ % fleet_targets_count(fleet)];
-    const char *headers = asking->plan->headers;
+    const char *headers = asking->plan->load.headers;
     char body[REQUEST_BODY_SIZE], lines[LINES_BYTES];
     struct api_answer answer;
     http_request_order_body(body, &(struct http_order){.product = order->product,
@@ -67,7 +67,7 @@ bool repeats_check(const struct fleet *fleet, const struct phase_plan *plan, con
 {
     struct asking asking = {.fleet = fleet, .plan = plan, .path = path, .error = error};
     const struct witness_sample sample = {
-        .first = plan->first_product, .last = phase_last_product(plan), .most = ASKED};
+        .first = plan->load.first_product, .last = phase_last_product(plan), .most = ASKED};
     int64_t without_key = 0;
     if (!witness_count_keyless(fleet->witness, sample.first, sample.last, &without_key, error) ||
         !witness_keyed(fleet->witness, &sample, ask_again, &asking, error))

@@ -146,7 +146,7 @@ bool phase_wait_clean(const struct fleet *fleet, int64_t first, int64_t last, st
 
 static bool is_by_wrk(const struct phase_plan *plan)
 {
-    return !plan->counted && plan->rate_per_s == 0;
+    return !plan->load.counted && plan->rate_per_s == 0;
 }
 
 /* Whether all connections stand, asked until they do. */
@@ -183,7 +183,7 @@ static void look(struct phase *phase, int64_t now_ms)
     struct scrape scrapes[OPTIONS_MAX_INSTANCES] = {0};
     struct error ignored; /* a server that does not answer shows in everything else */
     bool asks = is_by_wrk(phase->plan);
-    bool counts = asks && phase->result->connections_seen < phase->plan->connections;
+    bool counts = asks && phase->result->connections_seen < phase->plan->load.connections;
     bool rates = phase->fleet->progress && now_ms - phase->load.looked_ms >= 1000;
     int64_t in_flight = 0, answered = phase->load.answers;
     if (!counts && !rates)
@@ -227,7 +227,8 @@ static void request_path(const struct phase_plan *plan, char *out, size_t size)
     char query[REQUEST_QUERY_SIZE];
     http_request_query(query, plan->wait_ms, plan->body, plan->flush);
     if (plan->scenario == SCENARIO_COUNTER)
-        http_request_restock_target(out, size, plan->first_product, plan->strategy->name, query);
+        http_request_restock_target(out, size, plan->load.first_product, plan->strategy->name,
+                                    query);
     else
         http_request_order_target(out, size, plan->strategy->name, query);
 }
@@ -249,36 +250,25 @@ static bool load_once(struct phase *phase, int64_t seconds, struct error *error)
     memset(&phase->load, 0, sizeof phase->load);
     phase->load.started_ms = clock_mono_ms();
     phase->load.sold = -1;
-    int64_t number = plan->seed % 100 + result->runs;
-    struct load load = {
-        .targets = fleet_targets(fleet),
-        .targets_count = fleet_targets_count(fleet),
-        .path = path,
-        .token = plan->scenario == SCENARIO_COUNTER ? fleet->admin_token : "",
-        .headers = plan->headers,
-        .restock = plan->scenario == SCENARIO_COUNTER,
-        .connections = plan->connections,
-        .threads = plan->threads,
-        .duration_s = seconds,
-        .first_user = FIRST_USER + number * USERS_PER_RUN,
-        .users_per_thread = USERS_PER_RUN / plan->threads,
-        .users = plan->users,
-        .keyed = plan->keyed,
-        .repeats = plan->repeats,
-        .user_from = FIRST_USER,
-        .first_product = plan->first_product,
-        .products = plan->products,
-        .seed = plan->seed * 31 + result->runs,
-        .watch_sold_out = plan->kind == PHASE_TRUTH && plan->products == 1,
-        .sold_out_us = result->load.sold_out_us,
-        .lag_limit_us = plan->max_lag_ms * 1000,
-        .announce = plan->scenario == SCENARIO_BELL ? announce : NULL,
-        .counted = plan->counted,
-        .detail = plan->detail,
-        .tick = tick,
-        .context = phase,
-        .answers = &phase->load.answers,
-    };
+    int64_t number = plan->load.seed % 100 + result->runs;
+    bool counter = plan->scenario == SCENARIO_COUNTER;
+    struct load load = plan->load;
+    load.targets = fleet_targets(fleet);
+    load.targets_count = fleet_targets_count(fleet);
+    load.path = path;
+    load.token = counter ? fleet->admin_token : "";
+    load.restock = counter;
+    load.duration_s = seconds;
+    load.first_user = FIRST_USER + number * USERS_PER_RUN;
+    load.users_per_thread = USERS_PER_RUN / load.threads;
+    load.user_from = FIRST_USER;
+    load.seed = plan->load.seed * 31 + result->runs;
+    load.watch_sold_out = plan->kind == PHASE_TRUTH && load.products == 1;
+    load.sold_out_us = result->load.sold_out_us;
+    load.announce = plan->scenario == SCENARIO_BELL ? announce : NULL;
+    load.tick = tick;
+    load.context = phase;
+    load.answers = &phase->load.answers;
     for (size_t i = 0; fleet->instances && i < fleet->count; i++)
         load.servers[load.servers_count++] = fleet->instances[i].process.pid;
     struct load_result one;
@@ -344,7 +334,7 @@ static bool load_until_gone(struct phase *phase, struct error *error)
             !witness_look(fleet->witness, phase->first, phase->last, &state, error))
             return false;
         complete =
-            state.stock <= 0 && counts_since(phase, now).sold_out >= phase->plan->connections;
+            state.stock <= 0 && counts_since(phase, now).sold_out >= phase->plan->load.connections;
     }
     phase->result->complete = complete;
     return true;
@@ -363,14 +353,14 @@ static bool all_connected(const struct phase *phase, struct error *error)
         return error_fail(error,
                           "wrk could not open all of its %" PRId64 " connections (%" PRId64
                           " errors; this shell's limit is %lld open files, see ulimit -n)",
-                          plan->connections, result->load.connect_errors,
+                          plan->load.connections, result->load.connect_errors,
                           (long long)files.rlim_cur);
     /* A balancer has fewer with the servers. */
-    return phase->fleet->balancer || result->connections_seen >= plan->connections ||
+    return phase->fleet->balancer || result->connections_seen >= plan->load.connections ||
            error_fail(error,
                       "the servers never had more than %" PRId64 " of the %" PRId64
                       " connections (--max-connections, ulimit -n)",
-                      result->connections_seen, plan->connections);
+                      result->connections_seen, plan->load.connections);
 }
 
 /* Of a generator that was late the figures are not the servers'. */
@@ -381,7 +371,8 @@ static bool in_time(const struct phase_result *result, struct error *error)
                       "the generator could not keep up: it took up one arrival in a hundred %.1f "
                       "ms or more after its time (--max-lag-ms %lld); ask for less, or give it a "
                       "machine of its own",
-                      (double)result->load.lag.p99_us / 1000, (long long)result->plan.max_lag_ms);
+                      (double)result->load.lag.p99_us / 1000,
+                      (long long)result->plan.load.lag_limit_us / 1000);
 }
 
 /* Such a generator's figures are not the servers', but what was sold was sold. */
@@ -471,7 +462,7 @@ static bool take_steps(struct phase *phase, struct error *error)
         return false;
     meanwhile_begin(fleet, &mark);
     bool loaded = plan->kind == PHASE_TRUTH ? load_until_gone(phase, error)
-                                            : load_once(phase, plan->duration_s, error);
+                                            : load_once(phase, plan->load.duration_s, error);
     int64_t loaded_ms = clock_mono_ms();
     memcpy(phase->after, phase->before, sizeof phase->after); /* the same servers are to answer */
     say(fleet, "settling");
@@ -490,7 +481,7 @@ static bool check_repeats(const struct phase *phase, struct error *error)
 {
     char path[300];
     request_path(phase->plan, path, sizeof path);
-    return !phase->plan->keyed ||
+    return !phase->plan->load.keyed ||
            repeats_check(phase->fleet, phase->plan, path, &phase->result->audit, error);
 }
 
@@ -507,7 +498,7 @@ bool phase_run(const struct fleet *fleet, const struct phase_plan *plan,
     struct phase phase = {.fleet = fleet,
                           .plan = plan,
                           .result = result,
-                          .first = plan->first_product,
+                          .first = plan->load.first_product,
                           .last = phase_last_product(plan)};
     *result = (struct phase_result){
         .plan = *plan,

@@ -247,7 +247,7 @@ bool open_results_write_csv(const char *folder, const struct document *document,
 
 json_t *open_results_json(const struct phase_result *run)
 {
-    const struct load_detail *detail = run->plan.detail;
+    const struct load_detail *detail = run->plan.load.detail;
     json_t *parts = json_array();
     bool is_told = run->load.parts_count > 0 && !run->load.too_late;
     for (size_t i = 0; is_told && i < run->load.parts_count; i++) {
@@ -263,7 +263,7 @@ json_t *open_results_json(const struct phase_result *run)
     if (is_told && detail && detail->timeline.count > 0)
         timeline = json_timeline(&detail->timeline);
     return json_pack("{ss sI sI sb so so so*}", "arrivals",
-                     run->plan.arrivals == ARRIVALS_CONSTANT ? "constant" : "poisson",
+                     run->plan.load.arrivals.kind == ARRIVALS_CONSTANT ? "constant" : "poisson",
                      "committed_in_time", run->load.committed_in_time, "unanswered",
                      run->load.abandoned, "too_late", (int)run->load.too_late, "lag_us",
                      json_latency(&run->load.lag), "parts", parts, "timeline", timeline);

@@ -74,11 +74,11 @@ json_t *results_json_run(const struct phase_result *run)
     json_t *row = json_pack("{ss ss si ss ss si sI sI sf sI sI}", "strategy", plan->strategy->name,
                             "body", plan->body, "instances", run->instances, "scenario",
                             scenario_name(plan->scenario), "phase", phase_name(plan->kind), "round",
-                            plan->round, "connections", plan->connections, "threads", plan->threads,
-                            "duration_s", (double)wrk->duration_us / 1e6, "stock", plan->stock,
-                            "products", plan->products);
-    json_t *steps = plan->detail && plan->detail->answers.count > 0
-                        ? open_results_steps(&plan->detail->answers)
+                            plan->round, "connections", plan->load.connections, "threads",
+                            plan->load.threads, "duration_s", (double)wrk->duration_us / 1e6,
+                            "stock", plan->stock, "products", plan->load.products);
+    json_t *steps = plan->load.detail && plan->load.detail->answers.count > 0
+                        ? open_results_steps(&plan->load.detail->answers)
                         : NULL;
     json_object_update_new(
         row, json_pack("{sI sI sf sI sf sI sI sI sI s{sI sI sI sI so*} sI sI}", "requests",

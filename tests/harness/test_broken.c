@@ -98,7 +98,7 @@ static void meddle(const char *name, void (*how)(void *, int64_t), struct meddle
     *meddler = (struct meddler){.done = 0};
     program_open_fleet(program, &meddler->fleet);
     struct phase_plan plan = program_plan(&meddler->fleet, name, MEDDLED);
-    plan.duration_s = 2;
+    plan.load.duration_s = 2;
     plan.watch = how;
     plan.watch_context = meddler;
     t_done(phase_run(&meddler->fleet, &plan, result, &error), error);
@@ -140,8 +140,8 @@ TEST_WITH(a_false_sold_out_is_seen, NULL, NULL)
     program_open_fleet(denying, &fleet);
     struct phase_plan plan = program_plan(&fleet, "conditional", 3000003);
     plan.kind = PHASE_TRUTH;
-    plan.connections = 64;
-    plan.threads = 2;
+    plan.load.connections = 64;
+    plan.load.threads = 2;
     plan.stock = 1000;
     t_done(phase_run(&fleet, &plan, &result, &error), error);
     assert_string_equal(verdict_name(result.verdict), "BROKEN");

@@ -177,14 +177,14 @@ bool article_measure(struct harness *harness, const struct article_experiment *e
     plan.kind = PHASE_COUNTED;
     plan.body = "";
     plan.wait_ms = -1; /* each call has its own */
-    plan.connections = experiment->connections;
-    plan.threads = 1;
+    plan.load.connections = experiment->connections;
+    plan.load.threads = 1;
     plan.stock = experiment->stock;
-    plan.products = experiment->products;
-    plan.counted = &counted;
+    plan.load.products = experiment->products;
+    plan.load.counted = &counted;
     *result = (struct phase_result){.plan = plan, .verdict = VERDICT_NO_RUN};
     made = made && phase_run(&harness->fleet, &plan, result, error);
-    result->plan.counted = NULL;
+    result->plan.load.counted = NULL;
     *ours = '\0';
     if (made && result->verdict != VERDICT_NO_RUN)
         describe(experiment, &counted, result, ours, ARTICLE_OURS_SIZE);

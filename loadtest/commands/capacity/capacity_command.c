@@ -95,7 +95,7 @@ static bool measure(struct capacity *capacity, const struct api_strategy *strate
     struct phase_plan plan = harness_plan(harness, strategy, (int)before + 1);
     char why[700];
     plan.kind = PHASE_SPEED;
-    plan.products = 1;
+    plan.load.products = 1;
     plan.rate_per_s = capacity->search.rate;
     int64_t began_ms = clock_mono_ms();
     if (!harness_measure(harness, &plan, before + 1, run, error)) {

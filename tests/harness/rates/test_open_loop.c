@@ -220,7 +220,7 @@ TEST(a_sale_that_was_announced_late_is_announced_again)
 {
     static struct mischief stall;
     struct phase_plan plan = {
-        .scenario = SCENARIO_BELL, .first_product = PRODUCT, .products = 1, .stock = 5};
+        .scenario = SCENARIO_BELL, .load = {.first_product = PRODUCT, .products = 1}, .stock = 5};
     struct fleet fleet;
     int64_t start_us = 0;
     stall = (struct mischief){

@@ -126,9 +126,10 @@ TEST(what_cannot_be_swept)
 
 TEST_WITH(an_overload_has_a_lead, NULL, NULL)
 {
-    struct phase_plan plan = {.duration_s = 3, .connections = 256, .threads = 2};
+    struct phase_plan plan = {.load = {.duration_s = 3, .connections = 256, .threads = 2}};
     struct phase_plan overload = goodput_overload(&plan, 1234.5, 12000);
-    HAS(overload, lead_s, 3, duration_s, 6, rate_per_s, 1234, connections, 12000, threads, 1);
+    HAS(overload, lead_s, 3, load.duration_s, 6, rate_per_s, 1234, load.connections, 12000,
+        load.threads, 1);
     assert_int_equal(goodput_overload(&plan, 0.5, 64).rate_per_s, 1);
 }
 
@@ -139,7 +140,7 @@ TEST_WITH(goodput_is_measured, program_one, program_end)
     struct fleet fleet;
     program_open_fleet(program, &fleet);
     struct phase_plan plan = program_plan(&fleet, "conditional", 3000002);
-    plan.max_lag_ms = 60000;
+    plan.load.lag_limit_us = 60000000;
     struct goodput goodput;
     t_done(goodput_measure(&fleet, &plan, 10, 64, &goodput, &error), error);
     assert_true(goodput.peak_per_s > 0);

@@ -183,7 +183,7 @@ TEST_WITH(lost_keys_are_found, program_one, lose_no_more)
 
 static int64_t unrepeatable(const char *schema, const char *path, struct error *error)
 {
-    const struct phase_plan plan = {.first_product = FIRST, .products = 1, .headers = ""};
+    const struct phase_plan plan = {.load = {.first_product = FIRST, .products = 1}};
     struct books audit = {.products = 1};
     struct fleet fleet;
     program_open_fleet(program, &fleet);
