@@ -164,7 +164,7 @@ static const struct results_csv csv = {
     "article_published:q,article_ours:q",
     true};
 
-/* What unpaid has to say of its sales stands there already. */
+/* The lines of its sales stand there already. */
 static void print_unpaid(FILE *to, const struct document *document, struct verdict_tally *tally)
 {
     fputc('\n', to);

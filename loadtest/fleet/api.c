@@ -363,7 +363,7 @@ bool api_buy(struct api *api, const char *server, const struct api_order *order,
     return answered;
 }
 
-/* Of one that is not ready, what PostgreSQL's detail is says why. */
+/* The answer of one that is not ready has PostgreSQL's detail, which says why. */
 bool api_ready(struct api *api, const char *server, bool *durable, char unsafe[API_UNSAFE_MAX],
                struct error *error)
 {

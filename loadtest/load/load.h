@@ -91,7 +91,7 @@ struct load_result {
     int64_t not_2xx;
     int64_t repeats;   /* of the requests that were sent: orders once more */
     int64_t abandoned; /* sent, or perhaps sent, without an answer: at most so many */
-    int64_t connect_errors, read_errors, write_errors, timeouts; /* wrk's, as what follows */
+    int64_t connect_errors, read_errors, write_errors, timeouts; /* wrk's */
     int64_t resold; /* orders sent after sold_out_us, and sold or accepted */
     int64_t p50_us, p90_us, p99_us, max_us; /* all before them are sums */
 
@@ -128,8 +128,7 @@ struct timeline {
     struct timeline_slice slices[TIMELINE_ROOM];
 };
 
-/* Of a zeroed one. What it has no slice for is not recorded, and in one that has not begun nothing
- * is. */
+/* Of a zeroed one. Times without a slice are not recorded; one that has not begun has no slices. */
 void timeline_begin(struct timeline *timeline, int64_t began_us, int64_t duration_us);
 void timeline_offered(struct timeline *timeline, int64_t due_us);
 void timeline_answered(struct timeline *timeline, enum load_class class, int64_t due_us,

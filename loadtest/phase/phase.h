@@ -25,7 +25,7 @@ struct phase_plan {
     const char *body;                    /* "": the strategy has no choice, or its default */
     const char *flush;                   /* "own", "shared"; NULL: its default */
     int64_t wait_ms;                     /* -1: the server's own */
-    struct load load;   /* who buys what, how it is sent, and the seed; phase_run does the rest */
+    struct load load;   /* buyers, products, requests and the seed; the rest is phase_run's */
     int64_t rate_per_s; /* 0: wrk makes the load; else the open-loop generator at this rate */
     int64_t surge;      /* bell: times the rate */
     int64_t lead_s;     /* with a rate: offered first, for so long, and not in committed_in_time */

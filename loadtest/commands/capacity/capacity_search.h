@@ -20,7 +20,7 @@ enum {
     CAPACITY_RUNS_MAX = 60
 };
 
-/* While it seeks, what holds and what fails say what is next. */
+/* While it seeks, `holds` and `fails` decide which rate is next. */
 enum capacity_stage { CAPACITY_SEEKS, CAPACITY_CONFIRMS, CAPACITY_ENDED };
 
 struct capacity_search {

@@ -12,7 +12,7 @@ struct option_command {
     const char *text;    /* below the options, in lines; NULL: nothing */
     const char *example; /* a line to type, with the flags that most need */
     size_t words;        /* that may stand between its name and its flags */
-    const char *missing; /* what is said when none does; NULL: that is allowed */
+    const char *missing; /* the message when none does; NULL: that is allowed */
 };
 
 struct option_program {
