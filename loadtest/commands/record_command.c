@@ -50,10 +50,15 @@ static void note_settings(const struct harness *harness, const struct record_opt
 }
 
 static bool record(const struct harness *harness, const struct record_options *own,
-                   struct json_lines *writer, struct recorder_result *result, struct error *error)
+                   const char *path, struct recorder_result *result, struct error *error)
 {
     const struct options *options = &own->shared;
+    struct error ignored;
     char query[REQUEST_QUERY_SIZE];
+    struct json_lines *writer =
+        ledger_create(path, &(struct ledger){.seed = options->seed}, NULL, error);
+    if (!writer)
+        return false;
     http_request_query(query, options->wait_ms, options->body, NULL);
     const struct recorder_plan plan = {
         .targets = harness->fleet.urls,
@@ -75,18 +80,7 @@ static bool record(const struct harness *harness, const struct record_options *o
                 .paid_late = own->paid_late},
     };
     note_settings(harness, own, writer);
-    return begin_sale(harness, writer, error) && recorder_run(&plan, writer, result, error);
-}
-
-static bool record_to(const struct harness *harness, const struct record_options *own,
-                      const char *path, struct recorder_result *result, struct error *error)
-{
-    struct error ignored;
-    struct json_lines *writer =
-        ledger_create(path, &(struct ledger){.seed = harness->options->seed}, NULL, error);
-    if (!writer)
-        return false;
-    bool made = record(harness, own, writer, result, error);
+    bool made = begin_sale(harness, writer, error) && recorder_run(&plan, writer, result, error);
     return json_lines_close(writer, made ? error : &ignored) && made;
 }
 
@@ -103,7 +97,7 @@ int command_record(const struct record_options *own)
                 harness_choose(&harness, own->strategy, &error) &&
                 harness_may_reset(&harness, options->products, &error);
     snprintf(path, sizeof path, "%s/ledger.jsonl", harness.folder);
-    made = made && record_to(&harness, own, path, &result, &error) &&
+    made = made && record(&harness, own, path, &result, &error) &&
            harness_close_fleet(&harness, &error);
     int status = made ? 0 : process_fail(error.text);
     if (result.operations > 0)
