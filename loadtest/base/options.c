@@ -110,6 +110,9 @@ bool options_finish(struct options *options, struct error *error)
     size_t servers = options->servers.count;
     if (options->connections == 0)
         options->connections = options->rate_per_s > 0 ? OPEN_CONNECTIONS : WRK_CONNECTIONS;
+    if (*options->body && strcmp(options->body, "plain") != 0 &&
+        strcmp(options->body, "guarded") != 0)
+        return error_fail(error, "--body takes plain or guarded, not '%s'", options->body);
     if (!check_servers(options, error))
         return false;
     if (options->instances.count == 0) {

@@ -20,13 +20,6 @@ static const char *find_given(const struct option_given *given, const char *cons
     return NULL;
 }
 
-static bool finish_body(const struct options *options, struct error *error)
-{
-    return !*options->body || strcmp(options->body, "plain") == 0 ||
-           strcmp(options->body, "guarded") == 0 ||
-           error_fail(error, "--body takes plain or guarded, not '%s'", options->body);
-}
-
 static bool finish_keys(struct options *options, struct error *error)
 {
     options->keyed = *options->keys != '\0';
@@ -38,7 +31,7 @@ static bool finish_keys(struct options *options, struct error *error)
 
 static bool finish_fleet(struct options *options, struct error *error)
 {
-    return finish_body(options, error) && options_finish(options, error) &&
+    return options_finish(options, error) &&
            (options->instances.count == 1 ||
             error_fail(error, "--instances takes one figure here"));
 }
@@ -137,10 +130,10 @@ static bool finish_run(struct run_options *options, const struct option_given *g
         return error_fail(error, "more than one --database are cells, which have a --balancer "
                                  "before them");
     shared->database = shared->databases.items[0];
-    return check_scenario(shared, given, error) && finish_body(shared, error) &&
-           finish_format(options, error) && check_unpaid(options, error) &&
-           finish_headers(options, error) && finish_keys(shared, error) &&
-           check_limit(shared, error) && options_finish(shared, error);
+    return check_scenario(shared, given, error) && finish_format(options, error) &&
+           check_unpaid(options, error) && finish_headers(options, error) &&
+           finish_keys(shared, error) && check_limit(shared, error) &&
+           options_finish(shared, error);
 }
 
 /* Nothing is run, so nothing that says how can be meant. */
@@ -257,8 +250,7 @@ bool command_line_check(union command_options *options, const struct option_give
     case COMMAND_RUN:
         return finish_run(&options->run, given, error);
     case COMMAND_SWEEP:
-        return finish_body(shared, error) && finish_keys(shared, error) &&
-               options_finish(shared, error);
+        return finish_keys(shared, error) && options_finish(shared, error);
     case COMMAND_CAPACITY:
         return finish_keys(shared, error) && finish_fleet(shared, error);
     case COMMAND_RECORD:
