@@ -10,24 +10,25 @@ enum { DROP_EVERY_US = 500000 };
 
 struct engine {
     const struct engine_plan *plan; /* borrowed */
-    int64_t *give_up_us;            /* owned: by connection; 0: it is free */
-    size_t *idle;                   /* owned: a ring of the free ones */
-    size_t idle_at, idle_count;
-    size_t *begun; /* owned: what was prepared, and is sent after the commit */
-    size_t begun_count, busy;
+    struct {
+        int64_t give_up_us; /* of this connection; 0: it is free */
+        size_t idle;        /* in a ring of the free ones */
+        size_t begun;       /* in a list: what was prepared, and is sent after the commit */
+    } * slots;              /* owned: by connection */
+    size_t idle_at, idle_count, begun_count, busy;
     int64_t dropped_us;
 };
 
 static void give_back(struct engine *engine, size_t connection)
 {
     size_t count = engine->plan->connections;
-    engine->idle[(engine->idle_at + engine->idle_count++) % count] = connection;
+    engine->slots[(engine->idle_at + engine->idle_count++) % count].idle = connection;
 }
 
 void engine_ended(struct engine *engine, size_t connection, const struct answer *answer)
 {
     const struct engine_plan *plan = engine->plan;
-    engine->give_up_us[connection] = 0;
+    engine->slots[connection].give_up_us = 0;
     engine->busy--;
     plan->behaviour->answered(plan->self, connection, clock_mono_us(), answer);
     give_back(engine, connection);
@@ -45,7 +46,7 @@ int64_t engine_due_us(const struct engine *engine, bool *exact, bool *crowded)
 static bool send_on(struct engine *engine, size_t connection, int64_t now_us)
 {
     const struct engine_plan *plan = engine->plan;
-    engine->give_up_us[connection] =
+    engine->slots[connection].give_up_us =
         now_us + (plan->limit_us ? plan->limit_us : ENGINE_ANSWER_LIMIT_US);
     bool sent = plan->wire->send(plan->wire_self, connection);
     if (!sent)
@@ -60,7 +61,7 @@ static void offer(struct engine *engine)
     struct http_request request;
     size_t left = engine->idle_count;
     while (left > 0) {
-        size_t connection = engine->idle[engine->idle_at];
+        size_t connection = engine->slots[engine->idle_at].idle;
         int64_t now_us = clock_mono_us();
         enum engine_next next = plan->behaviour->next(plan->self, connection, now_us, &request);
         if (next == ENGINE_RESTS)
@@ -75,7 +76,7 @@ static void offer(struct engine *engine)
         engine->busy++;
         plan->wire->prepare(plan->wire_self, connection, &request);
         if (plan->behaviour->commit)
-            engine->begun[engine->begun_count++] = connection;
+            engine->slots[engine->begun_count++].begun = connection;
         left -= plan->behaviour->commit || send_on(engine, connection, now_us);
     }
 }
@@ -88,7 +89,7 @@ static bool send_begun(struct engine *engine, struct error *error)
     if (count > 0 && !plan->behaviour->commit(plan->self, error))
         return false;
     for (size_t i = 0; i < count; i++)
-        (void)send_on(engine, engine->begun[i], clock_mono_us());
+        (void)send_on(engine, engine->slots[i].begun, clock_mono_us());
     return true;
 }
 
@@ -99,7 +100,7 @@ static void drop_late(struct engine *engine, int64_t now_us)
         return;
     engine->dropped_us = now_us;
     for (size_t i = 0; i < plan->connections; i++) {
-        int64_t give_up_us = engine->give_up_us[i];
+        int64_t give_up_us = engine->slots[i].give_up_us;
         if (give_up_us == 0 || give_up_us > now_us)
             continue;
         plan->wire->drop(plan->wire_self, i);
@@ -147,15 +148,10 @@ static bool drive(struct engine *engine, struct error *error)
 bool engine_run(const struct engine_plan *plan, struct error *error)
 {
     struct engine engine = {.plan = plan};
-    engine.give_up_us = calloc(plan->connections, sizeof *engine.give_up_us);
-    engine.idle = calloc(plan->connections, sizeof *engine.idle);
-    engine.begun = calloc(plan->connections, sizeof *engine.begun);
-    bool made = engine.give_up_us && engine.idle && engine.begun;
-    if (!made)
-        error_fail(error, "out of memory");
-    made = made && open_all(&engine, error) && drive(&engine, error);
-    free(engine.give_up_us);
-    free(engine.idle);
-    free(engine.begun);
+    engine.slots = calloc(plan->connections, sizeof *engine.slots);
+    if (!engine.slots)
+        return error_fail(error, "out of memory");
+    bool made = open_all(&engine, error) && drive(&engine, error);
+    free(engine.slots);
     return made;
 }
