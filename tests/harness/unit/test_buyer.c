@@ -130,27 +130,25 @@ TEST(a_repeat_must_get_the_same_order)
 
 TEST(two_presses_are_one_order)
 {
-    buyer.presses_twice = true;
-    assert_true(learn_two(&sold, &sold));
-    assert_int_equal(hall.sold, 3);
-    HAS(tally, bought, 1, repeated, 1, repeated_wrongly, 0);
-
-    before_each();
-    assert_true(learn_two(&sold, &other));
-    assert_int_equal(tally.repeated_wrongly, 1);
-    before_each();
-    assert_true(learn_two(&gone, &sold)); /* one key was told both */
-    assert_int_equal(tally.repeated_wrongly, 1);
-    assert_int_equal(hall.sold, 3);
-    before_each();
-    assert_true(learn_two(&gone, &gone));
-    assert_int_equal(tally.repeated_wrongly, 0);
-    before_each();
-    assert_true(learn_two(&silence, &sold)); /* the second was answered: that is enough */
-    assert_int_equal(tally.repeated, 0);
-    assert_int_equal(hall.sold, 3);
-    before_each();
-    assert_false(learn_two(&silence, &busy));
+    static const struct {
+        const struct buyer_reply *first, *second;
+        bool learns;
+        int64_t tickets, repeated, repeated_wrongly;
+    } cases[] = {
+        {&sold, &sold, true, 3, 1, 0},
+        {&sold, &other, true, 3, 1, 1},
+        {&gone, &sold, true, 3, 1, 1}, /* one key was told both */
+        {&gone, &gone, true, 0, 1, 0},
+        {&silence, &sold, true, 3, 0, 0}, /* the second was answered: that is enough */
+        {&silence, &busy, false, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        before_each();
+        assert_int_equal(learn_two(cases[i].first, cases[i].second), cases[i].learns);
+        assert_int_equal(hall.sold, cases[i].tickets);
+        HAS(tally, bought, cases[i].tickets / 3, repeated, cases[i].repeated, repeated_wrongly,
+            cases[i].repeated_wrongly);
+    }
 }
 
 TEST(who_comes_back_wants_one_too_many)

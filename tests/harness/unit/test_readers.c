@@ -64,20 +64,14 @@ TEST(wrk_steps)
 
 TEST(wrk_shapes_what_divides)
 {
-    int64_t connections = 64, threads = 2;
-    wrk_shape(&connections, &threads, 3);
-    assert_int_equal(threads, 3);
-    assert_int_equal(connections, 66);
-    connections = 256;
-    threads = 2;
-    wrk_shape(&connections, &threads, 1);
-    assert_int_equal(threads, 2);
-    assert_int_equal(connections, 256);
-    connections = 1;
-    threads = 0;
-    wrk_shape(&connections, &threads, 1);
-    assert_int_equal(threads, 1);
-    assert_int_equal(connections, 1);
+    /* connections, threads and instances; then connections and threads */
+    static const int64_t cases[][5] = {{64, 2, 3, 66, 3}, {256, 2, 1, 256, 2}, {1, 0, 1, 1, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t connections = cases[i][0], threads = cases[i][1];
+        wrk_shape(&connections, &threads, cases[i][2]);
+        assert_int_equal(connections, cases[i][3]);
+        assert_int_equal(threads, cases[i][4]);
+    }
 }
 
 TEST(urls)
