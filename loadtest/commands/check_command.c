@@ -5,7 +5,7 @@
 #include "loadtest/commands/line/command_line.h"
 
 #include "loadtest/base/process.h"
-#include "loadtest/judge/claims/check.h"
+#include "loadtest/judge/claims/claims.h"
 #include "loadtest/judge/evidence/rows_read.h"
 #include "loadtest/ledger/ledger_read.h"
 
@@ -15,16 +15,14 @@ enum { EXACT_BUDGET = 200000 };
 static int judge(const struct ledger *ledger, const struct rows *rows,
                  const struct check_options *options)
 {
-    static const int statuses[] = {
-        [CHECK_CLEAN] = 0, [CHECK_VIOLATED] = 1, [CHECK_PROVED_NOTHING] = 2};
     const struct exact_limits limits = {(size_t)options->exact, EXACT_BUDGET};
     struct check_result result;
     struct error error;
     bool made = check_run(&result, ledger, rows, &limits, &error);
-    int status = made ? statuses[result.verdict] : process_fail(error.text);
+    int status = made ? (int)result.verdict : process_fail(error.text);
     if (made)
         check_print(stdout, &result, ledger, (size_t)options->show);
-    check_result_fini(&result);
+    findings_fini(&result.findings);
     return status;
 }
 

@@ -2,7 +2,7 @@
 #include "loadtest/faults/trial.h"
 
 #include "base/clock.h"
-#include "loadtest/judge/claims/check.h"
+#include "loadtest/judge/claims/claims.h"
 #include "loadtest/judge/evidence/rows_read.h"
 #include "loadtest/ledger/ledger_read.h"
 #include "loadtest/ledger/record/recorder.h"
@@ -293,7 +293,7 @@ static bool judge(struct trial *trial, struct trial_result *result, struct error
                           : check.verdict == CHECK_VIOLATED ? TRIAL_RED
                                                             : TRIAL_INVALID;
     }
-    check_result_fini(&check);
+    findings_fini(&check.findings);
     rows_fini(&rows);
     return good;
 }

@@ -1,8 +1,9 @@
 /*
  * The table of what is judged (claims.def), and the finding of what is wrong: of our own servers'
- * ledgers and of anybody's shop by the same functions, as far as the evidence goes.
+ * ledgers against what their database holds, and of anybody's shop, by the same functions, as far
+ * as the evidence goes; and what the whole entitles to say.
  *
- * And the claims of somebody's shop, judged by a ledger of what its buyers were told and what its
+ * The claims of somebody's shop are judged by a ledger of what its buyers were told and what its
  * books said. For a broken one the numbers, and an example that shows it. A claim that the audit
  * does not name, or that this load did not put to the test, is "not checked", with the reason: it
  * is never a pass. Pure: any thread.
@@ -15,9 +16,6 @@
 /* "" of what no shop claims. */
 const char *claim_name(enum finding_kind kind);
 
-/* Adds what is wrong to the view's findings. */
-void claims_find(struct view *view);
-
 enum claim_result { CLAIM_NOT_ASKED, CLAIM_KEPT, CLAIM_NOT_CHECKED, CLAIM_BROKEN };
 
 /* A claim's result and its words: the numbers, and for a broken one an example. */
@@ -26,6 +24,7 @@ struct claim_finding {
     char text[FINDING_TEXT_SIZE];
 };
 
+/* Each is the exit status of a program that says so. */
 enum shop_verdict { SHOP_VERDICT_KEPT, SHOP_VERDICT_BROKEN, SHOP_VERDICT_INVALID };
 
 struct shop_judgement {
@@ -49,7 +48,31 @@ bool claims_judge(const struct shop_terms *terms, struct ledger *ledger, struct 
 const char *claim_result_name(enum claim_result result);
 const char *shop_verdict_name(enum shop_verdict verdict);
 
-/* 0, 1, 2. */
-int shop_verdict_exit_status(enum shop_verdict verdict);
+/* --- of our own servers --- */
+
+/* Each is an exit status, as the other. PROVED_NOTHING: nothing was sold, or the exact search gave
+ * up. Neither is a pass. */
+enum check_verdict { CHECK_CLEAN, CHECK_VIOLATED, CHECK_PROVED_NOTHING };
+
+struct check_result {
+    struct findings findings; /* sorted */
+    size_t results[LEDGER_RESULTS];
+    size_t confirmed; /* buys that are ok and whose order is there, whatever became of it since */
+    size_t pending, expired; /* orders by their rows */
+    size_t paid, too_late;   /* payments by their answers */
+    size_t sold_out;         /* answers */
+    size_t believed;         /* buys refused for another reason than the units and the limit */
+    size_t exact[EXACT_ANSWERS];
+    enum check_verdict verdict;
+};
+
+/* False when nothing can be said: no memory, or ledger and database are not of the same sale. The
+ * caller ends the findings in either case. */
+bool check_run(struct check_result *result, const struct ledger *ledger, const struct rows *rows,
+               const struct exact_limits *limits, struct error *error);
+
+/* For people: what was recorded, the findings with `most` cases each, and the verdict. */
+void check_print(FILE *to, const struct check_result *result, const struct ledger *ledger,
+                 size_t most);
 
 #endif

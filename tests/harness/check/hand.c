@@ -22,7 +22,7 @@ int hand_tear_down(void **state)
     (void)state;
     ledger_fini(&hand.ledger);
     rows_fini(&hand.rows);
-    check_result_fini(&hand.result);
+    findings_fini(&hand.result.findings);
     return 0;
 }
 
@@ -144,7 +144,7 @@ static void is_number(const char *what, int64_t is, int64_t wanted)
 static void run(void)
 {
     hand.error.text[0] = '\0';
-    check_result_fini(&hand.result);
+    findings_fini(&hand.result.findings);
     t_done(check_run(&hand.result, &hand.ledger, &hand.rows, &limits, &hand.error), hand.error);
 }
 

@@ -5,7 +5,7 @@
 #ifndef SECKILL_TESTS_HARNESS_HAND_H
 #define SECKILL_TESTS_HARNESS_HAND_H
 
-#include "loadtest/judge/claims/check.h"
+#include "loadtest/judge/claims/claims.h"
 
 enum { HAND_PRODUCT = 1 };
 

@@ -286,7 +286,7 @@ TEST(a_search_that_gives_up_is_no_pass)
 {
     const struct exact_limits little = {.ops = 200, .budget = 1};
     happens("begin 5; sell a 1 - 10 20; sell b 2 - 10 20; clean");
-    check_result_fini(&hand.result);
+    findings_fini(&hand.result.findings);
     assert_true(check_run(&hand.result, &hand.ledger, &hand.rows, &little, &hand.error));
     assert_int_equal(hand.result.verdict, CHECK_PROVED_NOTHING);
     assert_int_equal(hand.result.exact[EXACT_UNKNOWN], 1);
