@@ -13,7 +13,7 @@ enum { SHOWN_MAX = 10 };
 /* Without those that have moved away: there is nothing to sell and nothing was sold, or their sale
  * ended when no sale does, which is the mark of ops/haproxy/move-product.sh. */
 static const char products_sql[] =
-    "SELECT id FROM {schema}.product p WHERE id BETWEEN $1 AND $2 AND $3 <> ''"
+    "SELECT id FROM {schema}.product p WHERE id BETWEEN $1 AND $2 AND $3::int > 0"
     " AND closes_at IS DISTINCT FROM '2000-01-01Z' AND (initial_stock > 0 OR stock > 0 OR "
     "EXISTS (SELECT FROM {schema}.orders o"
     "  WHERE o.product_id = p.id AND o.epoch = p.epoch)) ORDER BY id";
@@ -22,13 +22,14 @@ static const char products_sql[] =
 static const char strays_sql[] =
     "SELECT o.product_id, o.id, substr(o.id::text, 25, 2) FROM {schema}.orders o"
     " JOIN {schema}.product p ON p.id = o.product_id AND p.epoch = o.epoch"
-    " WHERE p.id BETWEEN $1 AND $2 AND substr(o.id::text, 25, 2) <> $3 ORDER BY o.id";
+    " WHERE p.id BETWEEN $1 AND $2 AND substr(o.id::text, 25, 2) <> lpad(to_hex($3::int), 2, '0') "
+    "ORDER BY o.id";
 
 /* Status 3: failed, so that the key is free. */
 static const char keys_sql[] =
     "SELECT o.user_id, o.idempotency_key, o.id FROM {schema}.orders o"
     " JOIN {schema}.product p ON p.id = o.product_id AND p.epoch = o.epoch"
-    " WHERE p.id BETWEEN $1 AND $2 AND $3 <> '' AND o.status <> 3 AND o.idempotency_key <> ''"
+    " WHERE p.id BETWEEN $1 AND $2 AND $3::int > 0 AND o.status <> 3 AND o.idempotency_key <> ''"
     " ORDER BY o.user_id, o.idempotency_key COLLATE \"C\", o.id";
 
 /* The findings of one kind so far. */
@@ -39,8 +40,7 @@ struct kind {
 
 struct cell {
     size_t number;
-    PGconn *connection; /* owned */
-    struct connect_place place;
+    struct tables tables;      /* its connection owned */
     PGresult *products, *keys; /* owned */
 };
 
@@ -59,20 +59,15 @@ static void end_kind(const struct kind *kind, int64_t *wrong)
 static PGresult *ask(const struct cell *cell, const struct cells_plan *plan, const char *sql,
                      struct error *error)
 {
-    char first[24], last[24], digits[8];
-    const char *const values[] = {first, last, digits};
-    snprintf(first, sizeof first, "%" PRId64, plan->first);
-    snprintf(last, sizeof last, "%" PRId64, plan->last);
-    snprintf(digits, sizeof digits, "%02zx", cell->number);
-    return connect_ask(cell->connection, &cell->place, sql, 3, values, error);
+    const int64_t numbers[] = {plan->first, plan->last, (int64_t)cell->number};
+    return tables_ask_numbers(&cell->tables, sql, 3, numbers, error);
 }
 
 static bool open_cell(struct cell *cell, const struct cells_plan *plan, struct error *error)
 {
-    cell->connection = connect_open(plan->databases[cell->number - 1], "seckill-loadtest", error);
-    if (!cell->connection || !connect_find(cell->connection, plan->schema, &cell->place, error))
+    if (!tables_open(&cell->tables, plan->databases[cell->number - 1], "seckill-loadtest",
+                     plan->schema, error))
         return false;
-    connect_set(cell->connection, "default_transaction_read_only", "on");
     cell->products = ask(cell, plan, products_sql, error);
     cell->keys = cell->products ? ask(cell, plan, keys_sql, error) : NULL;
     return cell->keys != NULL;
@@ -82,7 +77,7 @@ static void close_cell(struct cell *cell)
 {
     PQclear(cell->products);
     PQclear(cell->keys);
-    PQfinish(cell->connection);
+    PQfinish(cell->tables.connection);
 }
 
 static bool find_strays(const struct cell *cell, const struct cells_plan *plan, struct kind *kind,
@@ -102,8 +97,7 @@ static bool find_strays(const struct cell *cell, const struct cells_plan *plan, 
 /* By a number, and by a text behind it where there is one. */
 static int compare(const PGresult *a, int i, const PGresult *b, int k)
 {
-    int64_t left = strtoll(PQgetvalue(a, i, 0), NULL, 10);
-    int64_t right = strtoll(PQgetvalue(b, k, 0), NULL, 10);
+    int64_t left = tables_number(a, i, 0), right = tables_number(b, k, 0);
     int by = (left > right) - (left < right);
     return by || PQnfields(a) == 1 ? by : strcmp(PQgetvalue(a, i, 1), PQgetvalue(b, k, 1));
 }

@@ -33,7 +33,9 @@ static PQconninfoOption *parse(const char *conninfo, struct error *error)
     return options;
 }
 
-void connect_set(PGconn *connection, const char *name, const char *value)
+/* For as long as the connection lasts. Not behind a pooler, which tells another process than the
+ * one that serves, and would lend the session to others with it. */
+static void set(PGconn *connection, const char *name, const char *value)
 {
     char process[16];
     const char *values[] = {name, value, process};
@@ -65,12 +67,11 @@ PGconn *connect_open(const char *conninfo, const char *application, struct error
         return NULL;
     }
     /* Not through `options`, which the conninfo or PGOPTIONS may have a use for. */
-    connect_set(connection, "statement_timeout", "5min");
+    set(connection, "statement_timeout", "5min");
     return connection;
 }
 
-bool connect_find(PGconn *connection, const char *name, struct connect_place *out,
-                  struct error *error)
+static bool find(struct tables *tables, const char *name, struct error *error)
 {
     static const char sql[] =
         "SELECT quote_ident(coalesce(("
@@ -80,46 +81,72 @@ bool connect_find(PGconn *connection, const char *name, struct connect_place *ou
         "    ORDER BY nspname <> $1, array_position(current_schemas(false), nspname) LIMIT 1), "
         "$1)),"
         "  quote_ident(current_user)";
-    PGresult *row = PQexecParams(connection, sql, 1, NULL, &name, NULL, NULL, 0);
+    PGresult *row = PQexecParams(tables->connection, sql, 1, NULL, &name, NULL, NULL, 0);
     bool found = PQresultStatus(row) == PGRES_TUPLES_OK;
     if (found) {
-        snprintf(out->schema, sizeof out->schema, "%s", PQgetvalue(row, 0, 0));
-        snprintf(out->role, sizeof out->role, "%s", PQgetvalue(row, 0, 1));
+        snprintf(tables->schema, sizeof tables->schema, "%s", PQgetvalue(row, 0, 0));
+        snprintf(tables->role, sizeof tables->role, "%s", PQgetvalue(row, 0, 1));
     }
     PQclear(row);
-    return found || connect_failed(connection, "the schema (--schema)", error);
+    return found || connect_failed(tables->connection, "the schema (--schema)", error);
+}
+
+bool tables_open(struct tables *out, const char *conninfo, const char *application,
+                 const char *schema, struct error *error)
+{
+    out->connection = connect_open(conninfo, application, error);
+    if (out->connection)
+        set(out->connection, "default_transaction_read_only", "on");
+    return out->connection && find(out, schema, error);
 }
 
 /* What somebody has to do about it. */
-static void advise(const struct connect_place *place, const char *sqlstate, struct error *error)
+static void advise(const struct tables *tables, const char *sqlstate, struct error *error)
 {
-    const char *schema = place->schema;
+    const char *schema = tables->schema;
     if (strcmp(sqlstate, "42501") == 0)
         error_prefix(error,
                      "it needs GRANT USAGE ON SCHEMA %s TO %s; "
                      "GRANT SELECT ON %s.product, %s.bucket, %s.orders, %s.restock TO %s;",
-                     schema, place->role, schema, schema, schema, schema, place->role);
+                     schema, tables->role, schema, schema, schema, schema, tables->role);
     else if (strcmp(sqlstate, "42P01") == 0 || strcmp(sqlstate, "3F000") == 0)
         error_prefix(error, "no server has made its tables in the schema %s (--schema)", schema);
 }
 
-PGresult *connect_ask(PGconn *connection, const struct connect_place *place, const char *sql,
-                      int count, const char *const *values, struct error *error)
+PGresult *tables_ask(const struct tables *tables, const char *sql, int count,
+                     const char *const *values, struct error *error)
 {
-    char *text = connect_qualify(sql, place->schema);
+    char *text = connect_qualify(sql, tables->schema);
     if (!text) {
         error_fail(error, "out of memory");
         return NULL;
     }
-    PGresult *result = PQexecParams(connection, text, count, NULL, values, NULL, NULL, 0);
+    PGresult *result = PQexecParams(tables->connection, text, count, NULL, values, NULL, NULL, 0);
     free(text);
     if (PQresultStatus(result) == PGRES_TUPLES_OK)
         return result;
     const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    connect_failed(connection, "its SQL", error);
-    advise(place, sqlstate ? sqlstate : "", error);
+    connect_failed(tables->connection, "its SQL", error);
+    advise(tables, sqlstate ? sqlstate : "", error);
     PQclear(result);
     return NULL;
+}
+
+PGresult *tables_ask_numbers(const struct tables *tables, const char *sql, int count,
+                             const int64_t *numbers, struct error *error)
+{
+    char texts[TABLES_NUMBERS_MAX][24];
+    const char *values[TABLES_NUMBERS_MAX];
+    for (int i = 0; i < count; i++) {
+        snprintf(texts[i], sizeof texts[i], "%lld", (long long)numbers[i]);
+        values[i] = texts[i];
+    }
+    return tables_ask(tables, sql, count, values, error);
+}
+
+int64_t tables_number(const PGresult *result, int row, int column)
+{
+    return strtoll(PQgetvalue(result, row, column), NULL, 10);
 }
 
 char *connect_qualify(const char *sql, const char *schema)

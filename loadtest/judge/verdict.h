@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BOOKS_STRATEGIES_MAX = 512 };
+/* So many figures behind the first are what rows say; what follows is concluded from them. */
+enum { BOOKS_STRATEGIES_MAX = 512, BOOKS_OF_ROWS = 13 };
 
 /* One product's, or the sum over several (books_add). Units unless it says rows. */
 struct books {
@@ -22,12 +23,13 @@ struct books {
     int64_t sold;          /* B: confirmed */
     int64_t held;          /* H: of pending orders, which are to be paid */
     int64_t stock;         /* K: what is left, by the row */
-    int64_t oversold, lost_updates, duplicate_orders, limit_violations, queued;
+    int64_t duplicate_orders, limit_violations, queued;
     int64_t confirmed_rows; /* of orders that were sold: also what is, or was, to be paid */
     int64_t restock_rows;
     int64_t failed_rows;  /* accepted, and decided against; tombstones are not among them */
     int64_t revoked_rows; /* accepted, and failed for no reason that a buyer may be given */
     int64_t lost;         /* of these, units that the stock's Redis has lost */
+    int64_t oversold, lost_updates;
     int64_t negative;     /* products with K < 0 */
     int64_t undersold;    /* books_undersell decides */
     int64_t missing;      /* 201s and 202s without their row, or revoked: the phase knows them */

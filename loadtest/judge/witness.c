@@ -8,9 +8,8 @@
 #include <string.h>
 
 struct witness {
-    PGconn *connection; /* owned */
-    struct connect_place place;
-    PGresult *sales; /* owned: ids and epochs as they were remembered; NULL: none */
+    struct tables tables; /* its connection owned */
+    PGresult *sales;      /* owned: ids and epochs as they were remembered; NULL: none */
     int64_t first, last;
     struct witness *next; /* owned: of the next cell; NULL: there is none */
 };
@@ -22,7 +21,8 @@ struct witness {
 /* One statement is one snapshot. Status: 0 queued, 1 confirmed, 2 cancelled, 3 failed, 4 pending
  * (to be paid), 5 expired. An order that failed as "not_committed" and a restock of nothing are
  * tombstones: they say that something was not done, and nobody was told that it had been accepted.
- * A user's share of the limit is what they have: what they wait for may still be refused. */
+ * A user's share of the limit is what they have: what they wait for may still be refused. The
+ * figures stand in the order of struct books. */
 static const char audit_sql[] =
     "WITH item AS MATERIALIZED ("
     "  SELECT id, epoch, initial_stock, limit_per_user,"
@@ -64,12 +64,11 @@ static const char audit_sql[] =
     "  SELECT id, string_agg(DISTINCT strategy, ',' ORDER BY strategy) AS list FROM ("
     "    SELECT id, strategy FROM sale UNION ALL SELECT id, strategy FROM refill) AS every"
     "  GROUP BY id)"
-    " SELECT i.id, i.epoch, i.initial_stock, i.stock, coalesce(refilled.units, 0),"
-    "   coalesce(sold.units, 0), coalesce(sold.waiting, 0), coalesce(doubled.rows, 0),"
-    "   coalesce(greedy.users, 0), coalesce(sold.rows, 0), coalesce(refilled.rows, 0),"
-    "   coalesce(names.list, ''), coalesce(denied.rows, 0), coalesce(sold.held, 0),"
-    "   coalesce(i.limit_per_user, 0), coalesce(denied.revoked, 0),"
-    "   coalesce(denied.lost, 0)"
+    " SELECT i.id, i.epoch, coalesce(i.limit_per_user, 0), coalesce(names.list, ''),"
+    "   i.initial_stock, coalesce(refilled.units, 0), coalesce(sold.units, 0),"
+    "   coalesce(sold.held, 0), i.stock, coalesce(doubled.rows, 0), coalesce(greedy.users, 0),"
+    "   coalesce(sold.waiting, 0), coalesce(sold.rows, 0), coalesce(refilled.rows, 0),"
+    "   coalesce(denied.rows, 0), coalesce(denied.revoked, 0), coalesce(denied.lost, 0)"
     " FROM item i LEFT JOIN sold USING (id) LEFT JOIN refilled USING (id)"
     "   LEFT JOIN doubled USING (id) LEFT JOIN greedy USING (id) LEFT JOIN names USING (id)"
     "   LEFT JOIN denied USING (id)"
@@ -121,7 +120,7 @@ static const char oldest_held_sql[] =
 
 const char *witness_schema(const struct witness *witness)
 {
-    return witness->place.schema;
+    return witness->tables.schema;
 }
 
 struct witness *witness_create(const char *conninfo, const char *schema, struct error *error)
@@ -131,15 +130,10 @@ struct witness *witness_create(const char *conninfo, const char *schema, struct 
         error_fail(error, "out of memory");
         return NULL;
     }
-    witness->connection = connect_open(conninfo, "seckill-loadtest", error);
-    if (!witness->connection) {
-        error_prefix(error, "the witness cannot connect");
-        witness_destroy(witness);
-        return NULL;
-    }
-    connect_set(witness->connection, "default_transaction_read_only", "on");
-    if (connect_find(witness->connection, schema, &witness->place, error))
+    if (tables_open(&witness->tables, conninfo, "seckill-loadtest", schema, error))
         return witness;
+    if (!witness->tables.connection)
+        error_prefix(error, "the witness cannot connect");
     witness_destroy(witness);
     return NULL;
 }
@@ -166,17 +160,15 @@ void witness_destroy(struct witness *witness)
     while (witness) {
         struct witness *next = witness->next;
         PQclear(witness->sales);
-        PQfinish(witness->connection);
+        PQfinish(witness->tables.connection);
         free(witness);
         witness = next;
     }
 }
 
-/* NULL with the error unless the statement gave rows. */
-static PGresult *query(struct witness *witness, const char *sql, int count,
-                       const char *const *values, struct error *error)
+/* What a statement gave; NULL: nothing, and the error says who asked. */
+static PGresult *told(PGresult *result, struct error *error)
 {
-    PGresult *result = connect_ask(witness->connection, &witness->place, sql, count, values, error);
     if (!result)
         error_prefix(error, "the witness");
     return result;
@@ -185,16 +177,8 @@ static PGresult *query(struct witness *witness, const char *sql, int count,
 static PGresult *query_range(struct witness *witness, const char *sql, int64_t first, int64_t last,
                              struct error *error)
 {
-    char from[24], to[24];
-    snprintf(from, sizeof from, "%lld", (long long)first);
-    snprintf(to, sizeof to, "%lld", (long long)last);
-    const char *values[] = {from, to};
-    return query(witness, sql, 2, values, error);
-}
-
-static int64_t number(const PGresult *result, int row, int column)
-{
-    return strtoll(PQgetvalue(result, row, column), NULL, 10);
+    const int64_t range[] = {first, last};
+    return told(tables_ask_numbers(&witness->tables, sql, 2, range, error), error);
 }
 
 bool witness_audit(struct witness *witness, int64_t first, int64_t last,
@@ -207,25 +191,13 @@ bool witness_audit(struct witness *witness, int64_t first, int64_t last,
     if (!rows)
         return false;
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct witness_product product = {
-            .id = number(rows, i, 0),
-            .epoch = number(rows, i, 1),
-            .limit = number(rows, i, 14),
-            .audit = {.initial_stock = number(rows, i, 2),
-                      .stock = number(rows, i, 3),
-                      .restocked = number(rows, i, 4),
-                      .sold = number(rows, i, 5),
-                      .queued = number(rows, i, 6),
-                      .duplicate_orders = number(rows, i, 7),
-                      .limit_violations = number(rows, i, 8),
-                      .confirmed_rows = number(rows, i, 9),
-                      .restock_rows = number(rows, i, 10),
-                      .failed_rows = number(rows, i, 12),
-                      .revoked_rows = number(rows, i, 15),
-                      .lost = number(rows, i, 16),
-                      .held = number(rows, i, 13)},
-        };
-        books_add_strategies(&product.audit, PQgetvalue(rows, i, 11));
+        struct witness_product product = {.id = tables_number(rows, i, 0),
+                                          .epoch = tables_number(rows, i, 1),
+                                          .limit = tables_number(rows, i, 2)};
+        int64_t *figures = (void *)&product.audit;
+        for (int k = 1; k <= BOOKS_OF_ROWS; k++)
+            figures[k] = tables_number(rows, i, 3 + k);
+        books_add_strategies(&product.audit, PQgetvalue(rows, i, 3));
         books_compute(&product.audit);
         each(context, &product);
     }
@@ -253,7 +225,7 @@ static bool query_numbers(struct witness *witness, const char *sql, int64_t firs
     for (; asked && witness; witness = witness->next) {
         PGresult *rows = query_range(witness, sql, first, last, error);
         for (int i = 0; rows && i < count; i++)
-            out[i] += number(rows, 0, i);
+            out[i] += tables_number(rows, 0, i);
         PQclear(rows);
         asked = rows != NULL;
     }
@@ -291,8 +263,8 @@ bool witness_remember(struct witness *witness, int64_t first, int64_t last, int6
     witness->last = last;
     witness->sales = list_sales(witness, error);
     int end = witness->sales ? PQntuples(witness->sales) - 1 : -1;
-    if (end >= 0 && epoch && number(witness->sales, end, 0) == last &&
-        number(witness->sales, end, 1) != epoch)
+    if (end >= 0 && epoch && tables_number(witness->sales, end, 0) == last &&
+        tables_number(witness->sales, end, 1) != epoch)
         return fail_again(last, error);
     return witness->sales && witness_remember(witness->next, first, last, epoch, error);
 }
@@ -304,9 +276,10 @@ bool witness_same_sales(struct witness *witness, struct error *error)
     PGresult *now = witness->sales ? list_sales(witness, error) : NULL;
     bool good = now || !witness->sales;
     for (int i = 0; good && now && i < PQntuples(witness->sales); i++) {
-        if (i >= PQntuples(now) || number(now, i, 0) != number(witness->sales, i, 0) ||
-            number(now, i, 1) != number(witness->sales, i, 1))
-            good = fail_again(number(witness->sales, i, 0), error);
+        if (i >= PQntuples(now) ||
+            tables_number(now, i, 0) != tables_number(witness->sales, i, 0) ||
+            tables_number(now, i, 1) != tables_number(witness->sales, i, 1))
+            good = fail_again(tables_number(witness->sales, i, 0), error);
     }
     PQclear(now);
     return good && witness_same_sales(witness->next, error);
@@ -325,21 +298,18 @@ bool witness_keyed(struct witness *witness, const struct witness_sample *sample,
                    bool (*each)(void *context, const struct witness_order *order), void *context,
                    struct error *error)
 {
-    char from[24], to[24], most[24];
-    snprintf(from, sizeof from, "%lld", (long long)sample->first);
-    snprintf(to, sizeof to, "%lld", (long long)sample->last);
-    snprintf(most, sizeof most, "%lld", (long long)sample->most);
-    const char *values[] = {from, to, most};
+    const int64_t numbers[] = {sample->first, sample->last, sample->most};
     if (!witness)
         return true;
-    PGresult *rows = query(witness, keyed_sql, 3, values, error);
+    PGresult *rows =
+        told(tables_ask_numbers(&witness->tables, keyed_sql, 3, numbers, error), error);
     bool good = rows != NULL;
     for (int i = 0; good && i < PQntuples(rows); i++) {
         const struct witness_order order = {.id = PQgetvalue(rows, i, 0),
                                             .key = PQgetvalue(rows, i, 1),
-                                            .product = number(rows, i, 2),
-                                            .user = number(rows, i, 3),
-                                            .quantity = number(rows, i, 4)};
+                                            .product = tables_number(rows, i, 2),
+                                            .user = tables_number(rows, i, 3),
+                                            .quantity = tables_number(rows, i, 4)};
         good = each(context, &order);
     }
     PQclear(rows);
@@ -362,7 +332,7 @@ bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch, str
         return false;
     bool found = PQntuples(rows) == 1;
     if (found)
-        *epoch = number(rows, 0, 0);
+        *epoch = tables_number(rows, 0, 0);
     PQclear(rows);
     if (!found && witness->next)
         return witness_epoch(witness->next, product, epoch, error);
@@ -370,14 +340,14 @@ bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch, str
            error_fail(error,
                       "the witness's database (--database) has no product %lld in the schema "
                       "%s (--schema): the servers use another one",
-                      (long long)product, witness->place.schema);
+                      (long long)product, witness->tables.schema);
 }
 
 /* The one field of what a statement with one value, or NULL and none, gives. */
 static bool query_text(struct witness *witness, const char *sql, const char *value, char *out,
                        size_t size, struct error *error)
 {
-    PGresult *rows = query(witness, sql, value != NULL, &value, error);
+    PGresult *rows = told(tables_ask(&witness->tables, sql, value != NULL, &value, error), error);
     if (!rows)
         return false;
     snprintf(out, size, "%s", PQgetvalue(rows, 0, 0));

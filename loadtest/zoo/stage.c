@@ -260,8 +260,8 @@ static bool count_rows(struct zoo_stage *stage, struct zoo_books *books, struct 
 {
     static const char sql[] = "SELECT initial_stock, stock, (SELECT coalesce(sum(quantity), 0)"
                               " FROM {schema}.orders WHERE status = 1) FROM {schema}.product";
-    const struct connect_place place = {.schema = ZOO_SCHEMA, .role = ""};
-    PGresult *row = connect_ask(stage->own.pg, &place, sql, 0, NULL, error);
+    const struct tables tables = {stage->own.pg, .schema = ZOO_SCHEMA, .role = ""};
+    PGresult *row = tables_ask(&tables, sql, 0, NULL, error);
     if (!row)
         return false;
     books->stock = (int)strtol(PQgetvalue(row, 0, 0), NULL, 10);

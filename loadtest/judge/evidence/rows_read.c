@@ -44,11 +44,6 @@ static const char residue_sql[] =
     " FROM pg_stat_activity"
     " WHERE datname = current_database() AND pid <> pg_backend_pid() AND $1 <> ''";
 
-static int64_t number(const PGresult *result, int row, int column)
-{
-    return strtoll(PQgetvalue(result, row, column), NULL, 10);
-}
-
 /* A list of numbers as PostgreSQL reads it. Owned by the caller; NULL: no memory. */
 static char *list_products(const struct ledger *ledger)
 {
@@ -74,23 +69,23 @@ static bool take_products(struct rows *out, const PGresult *result, int cell, st
         if (!to)
             return error_fail(error, "out of memory");
         *to = (struct row_product){
-            .id = number(result, i, 0),
-            .epoch = number(result, i, 1),
-            .initial = number(result, i, 2),
-            .stock = number(result, i, 3),
-            .limit = number(result, i, 4),
-            .restocked = number(result, i, 5),
+            .id = tables_number(result, i, 0),
+            .epoch = tables_number(result, i, 1),
+            .initial = tables_number(result, i, 2),
+            .stock = tables_number(result, i, 3),
+            .limit = tables_number(result, i, 4),
+            .restocked = tables_number(result, i, 5),
             .cell = cell,
         };
     }
     return true;
 }
 
+/* A status is the number of a state, less one: NONE. */
 static enum ledger_state state(int64_t status)
 {
-    static const enum ledger_state states[] = {LEDGER_QUEUED, LEDGER_CONFIRMED, LEDGER_CANCELLED,
-                                               LEDGER_FAILED, LEDGER_PENDING,   LEDGER_EXPIRED};
-    return states[status >= 0 && status <= 5 ? status : 3];
+    return status >= 0 && status < LEDGER_STATES - 1 ? (enum ledger_state)(status + 1)
+                                                     : LEDGER_FAILED;
 }
 
 static bool copy_texts(struct row_order *to, const PGresult *result, int i)
@@ -110,12 +105,13 @@ static bool take_orders(struct rows *out, const PGresult *result, int cell, stru
         if (!to || !copy_texts(to, result, i))
             return error_fail(error, "out of memory");
         to->cell = cell;
-        to->product = number(result, i, 1);
-        to->quantity = number(result, i, 3);
-        to->state = state(number(result, i, 4));
+        to->product = tables_number(result, i, 1);
+        to->quantity = tables_number(result, i, 3);
+        to->state = state(tables_number(result, i, 4));
         to->overdue = PQgetvalue(result, i, 6)[0] == 't';
         to->lost = PQgetvalue(result, i, 8)[0] == 't';
-        to->told = PQgetisnull(result, i, 7) ? LEDGER_STATE_NONE : state(number(result, i, 7));
+        to->told =
+            PQgetisnull(result, i, 7) ? LEDGER_STATE_NONE : state(tables_number(result, i, 7));
     }
     return true;
 }
@@ -124,28 +120,26 @@ static bool take_residue(struct rows *out, const PGresult *result, int cell, str
 {
     (void)cell;
     (void)error;
-    out->idle_transactions += number(result, 0, 0);
-    out->prepared += number(result, 0, 1);
-    out->waiting += number(result, 0, 2);
+    out->idle_transactions += tables_number(result, 0, 0);
+    out->prepared += tables_number(result, 0, 1);
+    out->waiting += tables_number(result, 0, 2);
     return true;
 }
 
-static bool read_all(struct rows *out, PGconn *connection, const char *products, const char *schema,
-                     int cell, struct error *error)
+static bool read_all(struct rows *out, const struct tables *tables, const char *products, int cell,
+                     struct error *error)
 {
     static const struct {
         const char *sql;
         bool (*take)(struct rows *, const PGresult *, int, struct error *);
     } parts[] = {
         {products_sql, take_products}, {orders_sql, take_orders}, {residue_sql, take_residue}};
-    struct connect_place place;
-    PGresult *begun = PQexec(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    PGresult *begun = PQexec(tables->connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     bool good = PQresultStatus(begun) == PGRES_COMMAND_OK ||
-                connect_failed(connection, "the checker's snapshot", error);
+                connect_failed(tables->connection, "the checker's snapshot", error);
     PQclear(begun);
-    good = good && connect_find(connection, schema, &place, error);
     for (size_t i = 0; good && i < sizeof parts / sizeof parts[0]; i++) {
-        PGresult *result = connect_ask(connection, &place, parts[i].sql, 1, &products, error);
+        PGresult *result = tables_ask(tables, parts[i].sql, 1, &products, error);
         good = result && parts[i].take(out, result, cell, error);
         PQclear(result);
     }
@@ -193,10 +187,11 @@ bool rows_read(struct rows *out, const struct ledger *ledger, const struct rows_
     char *products = list_products(ledger);
     bool good = products || error_fail(error, "out of memory");
     for (size_t i = 0; good && i < place->count; i++) {
-        PGconn *connection = connect_open(place->databases[i], "seckill-loadtest check", error);
-        good = connection && read_all(out, connection, products, place->schema,
-                                      place->count > 1 ? (int)i + 1 : 0, error);
-        PQfinish(connection);
+        struct tables tables;
+        good = tables_open(&tables, place->databases[i], "seckill-loadtest check", place->schema,
+                           error) &&
+               read_all(out, &tables, products, place->count > 1 ? (int)i + 1 : 0, error);
+        PQfinish(tables.connection);
         if (!good && place->count > 1)
             error_prefix(error, "cell %zu", i + 1);
     }
