@@ -2,6 +2,7 @@
  * side by side for what both have. */
 #include "loadtest/judge/cells.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/judge/connect.h"
 
 #include <inttypes.h>
@@ -154,11 +155,9 @@ static bool look(const struct cell *cells, const struct cells_plan *plan, FILE *
 
 bool cells_audit(const struct cells_plan *plan, FILE *to, int64_t *wrong, struct error *error)
 {
-    struct cell *cells = calloc(plan->count, sizeof *cells);
+    struct cell *cells = memory_take(plan->count * sizeof *cells);
     bool good = true;
     *wrong = 0;
-    if (!cells)
-        return error_fail(error, "out of memory");
     for (size_t i = 0; good && i < plan->count; i++) {
         cells[i].number = i + 1;
         good = open_cell(&cells[i], plan, error) || error_prefix(error, "cell %zu", i + 1);

@@ -1,6 +1,7 @@
 /* See witness.h. Only rows of a product's current epoch count: a PUT starts a new sale. */
 #include "loadtest/judge/witness.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/judge/connect.h"
 
 #include <stdio.h>
@@ -125,11 +126,7 @@ const char *witness_schema(const struct witness *witness)
 
 struct witness *witness_create(const char *conninfo, const char *schema, struct error *error)
 {
-    struct witness *witness = calloc(1, sizeof *witness);
-    if (!witness) {
-        error_fail(error, "out of memory");
-        return NULL;
-    }
+    struct witness *witness = memory_take(sizeof *witness);
     if (tables_open(&witness->tables, conninfo, "seckill-loadtest", schema, error))
         return witness;
     if (!witness->tables.connection)

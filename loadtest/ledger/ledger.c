@@ -43,8 +43,7 @@ WORDS(shop_meaning_name, shop_meaning_named, shop_meaning, meanings)
 struct row_order *rows_add_order(struct rows *rows)
 {
     struct row_order *added = array_add(&rows->orders, &rows->orders_count, sizeof *added);
-    if (added)
-        added->state = LEDGER_CONFIRMED;
+    added->state = LEDGER_CONFIRMED;
     return added;
 }
 
@@ -99,18 +98,14 @@ void ledger_op_means(struct ledger_op *op, enum shop_meaning meaning)
              op->result == LEDGER_FAIL ? shop_meaning_name(meaning) : "");
 }
 
-static void drop_texts(const struct ledger_op *op)
-{
-    free(op->user);
-    free(op->key);
-    free(op->order);
-    free(op->named);
-}
-
 void ledger_fini(struct ledger *ledger)
 {
-    for (size_t i = 0; i < ledger->ops_count; i++)
-        drop_texts(&ledger->ops[i]);
+    for (size_t i = 0; i < ledger->ops_count; i++) {
+        free(ledger->ops[i].user);
+        free(ledger->ops[i].key);
+        free(ledger->ops[i].order);
+        free(ledger->ops[i].named);
+    }
     free(ledger->shop);
     rows_fini(&ledger->books);
     free(ledger->ops);
@@ -118,22 +113,17 @@ void ledger_fini(struct ledger *ledger)
     *ledger = (struct ledger){0};
 }
 
-bool ledger_add_product(struct ledger *ledger, const struct ledger_product *product)
+void ledger_add_product(struct ledger *ledger, const struct ledger_product *product)
 {
     struct ledger_product *added =
         array_add(&ledger->products, &ledger->products_count, sizeof *added);
-    if (added)
-        *added = *product;
-    return added != NULL;
+    *added = *product;
 }
 
 struct ledger_op *ledger_add_op(struct ledger *ledger, const struct ledger_op *op)
 {
     struct ledger_op *added = array_add(&ledger->ops, &ledger->ops_count, sizeof *added);
-    if (added)
-        *added = *op;
-    else
-        drop_texts(op);
+    *added = *op;
     return added;
 }
 

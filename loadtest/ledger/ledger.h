@@ -166,7 +166,7 @@ struct rows {
 /* Begin as (struct rows){0}. */
 void rows_fini(struct rows *rows);
 
-/* A new one, sold and else zeroed; NULL: no memory. Valid until the next. */
+/* A new one, sold and else zeroed. Valid until the next. */
 struct row_order *rows_add_order(struct rows *rows);
 
 /* NULL: there is none. */
@@ -217,9 +217,8 @@ struct ledger {
 /* A ledger begins as (struct ledger){0}. */
 void ledger_fini(struct ledger *ledger);
 
-/* False, or NULL, when there is no memory. The op's texts become the ledger's, or are freed. The op
- * that is returned is valid until the next. */
-bool ledger_add_product(struct ledger *ledger, const struct ledger_product *product);
+/* The op's texts become the ledger's. The op that is returned is valid until the next. */
+void ledger_add_product(struct ledger *ledger, const struct ledger_product *product);
 struct ledger_op *ledger_add_op(struct ledger *ledger, const struct ledger_op *op);
 
 /* NULL: there is none. */

@@ -1,6 +1,7 @@
 /* See ledger_read.h. A line's first fields say which it is. */
 #include "loadtest/ledger/ledger_read.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/ledger/ledger_write.h"
 
 #include <errno.h>
@@ -81,8 +82,8 @@ static bool copy_text(const struct reading *reading, const char *name, size_t mo
         return refuse(reading, "\"%s\" is no text", name);
     if (strlen(text) > most)
         return refuse(reading, "\"%s\" is no text of at most %zu bytes", name, most);
-    *out = *text ? strdup(text) : NULL;
-    return !*text || *out || refuse(reading, "out of memory");
+    *out = *text ? memory_copy(text) : NULL;
+    return true;
 }
 
 static bool take_switch(const struct reading *reading, const char *name, bool otherwise, bool *out)
@@ -121,9 +122,8 @@ static bool read_shop(const struct reading *reading)
     struct ledger *out = reading->out;
     if (!copy_text(reading, "shop", SIZE_MAX, &out->shop))
         return false;
-    out->shop = out->shop ? out->shop : strdup("");
-    return (out->shop || refuse(reading, "out of memory")) &&
-           need_number(reading, "connections", 1, &out->load.connections) &&
+    out->shop = out->shop ? out->shop : memory_copy("");
+    return need_number(reading, "connections", 1, &out->load.connections) &&
            need_number(reading, "rate_per_s", 0, &out->load.rate_per_s) &&
            need_number(reading, "seed", 0, &out->seed);
 }
@@ -154,7 +154,8 @@ static bool read_product(struct reading *reading)
                 (product.stock <= STOCK_MAX || refuse(reading, "\"stock\" is too large")) &&
                 (!is_shops || reading->out->products_count == 0 ||
                  refuse(reading, "a shop's sale is of one product"));
-    return good && (ledger_add_product(reading->out, &product) || refuse(reading, "out of memory"));
+    ledger_add_product(reading->out, &product);
+    return good;
 }
 
 /* --- operations on our own servers --- */
@@ -199,7 +200,8 @@ static bool read_begin(struct reading *reading, const char *kind)
     bool good = fill_begin(reading, &op);
     if (good && out->ops_count && out->ops[out->ops_count - 1].number >= op.number)
         good = refuse(reading, "op %lld begins behind a later one", (long long)op.number);
-    return (ledger_add_op(out, &op) || refuse(reading, "out of memory")) && good;
+    ledger_add_op(out, &op);
+    return good;
 }
 
 /* The order of an answer is the buy's; of other operations it is kept where it is another one than
@@ -271,8 +273,6 @@ static bool read_purchase(struct reading *reading, int64_t number)
         return refuse(reading, "op %lld begins, and the product is missing", (long long)number);
     struct ledger_op *op = ledger_add_op(
         out, &(struct ledger_op){.number = number, .end_us = LEDGER_NEVER, .status = -1});
-    if (!op)
-        return refuse(reading, "out of memory");
     reading->open++;
     return need_number(reading, "due_us", 0, &op->due_us) &&
            take_count(reading, "at_us", INT64_MAX, &op->start_us) &&
@@ -382,11 +382,10 @@ static bool read_left(struct reading *reading)
            (books->left <= ROWS_LEFT_MAX || refuse(reading, "\"stock_left\" is too large"));
 }
 
-/* False: there is no memory. NULL stays. */
-static bool take_name(const json_t *value, char **out)
+/* NULL stays. */
+static char *copy_name(const json_t *value)
 {
-    *out = json_is_string(value) ? strdup(json_string_value(value)) : NULL;
-    return *out || json_is_null(value);
+    return json_is_string(value) ? memory_copy(json_string_value(value)) : NULL;
 }
 
 static bool is_name(const json_t *value)
@@ -406,10 +405,10 @@ static bool read_row(struct reading *reading)
         return refuse(reading, "\"orders\" is %lld, and here is one more",
                       (long long)reading->orders);
     struct row_order *into = rows_add_order(books);
-    if (into)
-        into->quantity = json_integer_value(units);
-    return (into && take_name(id, &into->id) && take_name(user, &into->user)) ||
-           refuse(reading, "out of memory");
+    into->quantity = json_integer_value(units);
+    into->id = copy_name(id);
+    into->user = copy_name(user);
+    return true;
 }
 
 /* Nothing is missing before it. */

@@ -2,6 +2,7 @@
 #include "loadtest/ledger/ledger_write.h"
 
 #include "base/clock.h"
+#include "loadtest/base/pool.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -76,11 +77,7 @@ static json_t *first_line(const struct ledger *ledger, const char *target)
 struct json_lines *ledger_create(const char *path, const struct ledger *ledger, const char *target,
                                  struct error *error)
 {
-    struct json_lines *writer = calloc(1, sizeof *writer);
-    if (!writer) {
-        error_fail(error, "out of memory");
-        return NULL;
-    }
+    struct json_lines *writer = memory_take(sizeof *writer);
     snprintf(writer->path, sizeof writer->path, "%s", path);
     writer->to = fopen(path, "we");
     if (!writer->to) {

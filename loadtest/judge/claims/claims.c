@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Of NEED_OURS a shop has nothing: states, keys and times of rows, locks, the feed. */
@@ -212,11 +211,10 @@ static bool is_judged(const struct view *view, size_t row)
 }
 
 /* What is wrong, the smallest cases first. A function finds what several rows are about, and is
- * called for the first of them. False: there is no memory, and no view. */
-static bool find_all(struct view *view, struct error *error)
+ * called for the first of them. */
+static void find_all(struct view *view)
 {
-    if (!view_init(view, error))
-        return false;
+    view_init(view);
     for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
         size_t first = 0;
         while (first < i && !(is_judged(view, first) && claims[first].find == claims[i].find))
@@ -225,10 +223,6 @@ static bool find_all(struct view *view, struct error *error)
             claims[i].find(view);
     }
     findings_sort(view->findings);
-    if (!view->findings->no_memory)
-        return true;
-    view_fini(view);
-    return error_fail(error, "out of memory");
 }
 
 /* What a shop's evidence lacks; NULL: nothing. */
@@ -313,7 +307,7 @@ static void conclude(const struct view *view, struct shop_judgement *out)
 }
 
 /* Books that are not told apart by products, and purchases that name neither it nor a quantity. */
-static bool complete(struct ledger *ledger, struct error *error)
+static void complete(struct ledger *ledger)
 {
     const struct ledger_product *product = &ledger->products[0];
     struct rows *books = &ledger->books;
@@ -327,33 +321,15 @@ static bool complete(struct ledger *ledger, struct error *error)
         ledger->ops[i].quantity = largest;
     }
     if (!books->has_left)
-        return true;
+        return;
     if (!books->products)
-        books->products = malloc(sizeof *books->products);
-    if (!books->products)
-        return error_fail(error, "out of memory");
+        books->products = memory_take(sizeof *books->products);
     books->products_count = 1;
     books->products[0] =
         (struct row_product){.id = product->id, .initial = product->stock, .stock = books->left};
-    return true;
 }
 
-static bool judge(const struct shop_terms *terms, struct view *view, struct shop_judgement *out,
-                  struct error *error)
-{
-    if (!find_all(view, error))
-        return false;
-    for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
-        if (terms->claims[i] && *claim_name((enum finding_kind)i))
-            say_claim((enum finding_kind)i, view, &out->claims[i]);
-    }
-    conclude(view, out);
-    view_fini(view);
-    return true;
-}
-
-bool claims_judge(const struct shop_terms *terms, struct ledger *ledger, struct shop_judgement *out,
-                  struct error *error)
+void claims_judge(const struct shop_terms *terms, struct ledger *ledger, struct shop_judgement *out)
 {
     struct people people;
     struct findings findings = {0};
@@ -364,11 +340,17 @@ bool claims_judge(const struct shop_terms *terms, struct ledger *ledger, struct 
                         .limits = {EXACT_OPS, EXACT_BUDGET},
                         .order_pointer = terms->order_pointer};
     *out = (struct shop_judgement){.verdict = SHOP_VERDICT_INVALID};
-    bool good = people_make(&people, ledger) || error_fail(error, "out of memory");
-    good = good && complete(ledger, error) && judge(terms, &view, out, error);
+    people_make(&people, ledger);
+    complete(ledger);
+    find_all(&view);
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
+        if (terms->claims[i] && *claim_name((enum finding_kind)i))
+            say_claim((enum finding_kind)i, &view, &out->claims[i]);
+    }
+    conclude(&view, out);
+    view_fini(&view);
     findings_fini(&findings);
     people_fini(&people);
-    return good;
 }
 
 const char *claim_result_name(enum claim_result result)
@@ -449,8 +431,7 @@ bool check_run(struct check_result *result, const struct ledger *ledger, const s
     *result = (struct check_result){.verdict = CHECK_PROVED_NOTHING};
     if (!same_sale(ledger, rows, error))
         return false;
-    if (!find_all(&view, error))
-        return false;
+    find_all(&view);
     count(result, &view);
     view_fini(&view);
     result->verdict = decide(result);

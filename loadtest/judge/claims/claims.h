@@ -40,9 +40,9 @@ struct shop_terms {
 };
 
 /* Purchases and books get their product, and purchases the quantity that the largest order has, for
- * they name neither. False: out of memory. */
-bool claims_judge(const struct shop_terms *terms, struct ledger *ledger, struct shop_judgement *out,
-                  struct error *error);
+ * they name neither. */
+void claims_judge(const struct shop_terms *terms, struct ledger *ledger,
+                  struct shop_judgement *out);
 
 /* "kept", "not checked", "BROKEN", "" of one that was not asked; "kept", "BROKEN", "INVALID". */
 const char *claim_result_name(enum claim_result result);
@@ -66,8 +66,8 @@ struct check_result {
     enum check_verdict verdict;
 };
 
-/* False when nothing can be said: no memory, or ledger and database are not of the same sale. The
- * caller ends the findings in either case. */
+/* False when nothing can be said: ledger and database are not of the same sale. The caller ends the
+ * findings in either case. */
 bool check_run(struct check_result *result, const struct ledger *ledger, const struct rows *rows,
                const struct exact_limits *limits, struct error *error);
 

@@ -31,14 +31,6 @@ void findings_fini(struct findings *findings)
     *findings = (struct findings){0};
 }
 
-/* Where there is no memory it is one that is not listed: `no_memory` says so. */
-static struct finding *next_finding(struct findings *findings)
-{
-    struct finding *added = array_add(&findings->items, &findings->count, sizeof *added);
-    findings->no_memory = findings->no_memory || !added;
-    return added ? added : &findings->spare;
-}
-
 /* A ledger may be anybody's: no control character of it reaches the terminal. */
 static void make_plain(char *text)
 {
@@ -51,7 +43,7 @@ static void make_plain(char *text)
 struct finding *findings_add(struct findings *findings, enum finding_kind kind, int64_t product,
                              int64_t units, const char *format, ...)
 {
-    struct finding *finding = next_finding(findings);
+    struct finding *finding = array_add(&findings->items, &findings->count, sizeof *finding);
     va_list arguments;
     *finding = (struct finding){.kind = kind, .product = product, .units = units};
     va_start(arguments, format);

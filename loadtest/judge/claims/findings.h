@@ -36,14 +36,12 @@ struct findings {
     size_t counts[FINDING_KIND_COUNT];
     int64_t units[FINDING_KIND_COUNT];
     int64_t gone; /* those of CONSERVATION that the stock lost and nobody bought */
-    struct finding spare;
-    bool no_memory; /* something is missing: nothing may be said of what was checked */
 };
 
 /* Findings begin as (struct findings){0}. */
 void findings_fini(struct findings *findings);
 
-/* Returned for more operations to be added; valid until the next. Never NULL. */
+/* Returned for more operations to be added; valid until the next. */
 struct finding *findings_add(struct findings *findings, enum finding_kind kind, int64_t product,
                              int64_t units, const char *format, ...)
     __attribute__((format(printf, 5, 6)));

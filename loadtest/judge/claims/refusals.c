@@ -263,7 +263,7 @@ void check_refusals(struct view *view)
     struct shelf shelf = {.view = view,
                           .steps = view_take(view, room, sizeof *shelf.steps),
                           .tree = view_take(view, 2 * room, sizeof *shelf.tree)};
-    for (size_t i = 0; shelf.steps && shelf.tree && i < view->ledger->products_count; i++) {
+    for (size_t i = 0; i < view->ledger->products_count; i++) {
         const struct view_product *product = shelf.product = &view->products[i];
         view->sold_out += check_stock_of(&shelf);
         /* Where there is no limit, every unit is anybody's. */

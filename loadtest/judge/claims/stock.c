@@ -220,7 +220,7 @@ void check_stock(struct view *view)
     const struct ledger *ledger = view->ledger;
     struct change *changes =
         view_take(view, 2 * view->rows->orders_count + ledger->ops_count, sizeof *changes);
-    for (size_t i = 0; changes && i < ledger->products_count; i++) {
+    for (size_t i = 0; i < ledger->products_count; i++) {
         const struct view_product *product = &view->products[i];
         const struct units units = count_units(product);
         check_restocks(view, product->sale->id, &units);

@@ -1,6 +1,8 @@
 /* See people.h. */
 #include "loadtest/judge/evidence/people.h"
 
+#include "loadtest/base/pool.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,27 +113,23 @@ static void count_row(struct people *out, const struct row_order *row)
         person->second = row;
 }
 
-bool people_make(struct people *out, const struct ledger *ledger)
+void people_make(struct people *out, const struct ledger *ledger)
 {
     const struct rows *books = &ledger->books;
-    const struct ledger_op **list = calloc(ledger->ops_count + 1, sizeof(void *));
+    const struct ledger_op **list = memory_take((ledger->ops_count + 1) * sizeof(void *));
     *out = (struct people){
-        .items = calloc(ledger->ops_count + books->orders_count + 1, sizeof *out->items),
+        .items = memory_take((ledger->ops_count + books->orders_count + 1) * sizeof *out->items),
         .rows_have_ids = books->has_orders,
         .rows_have_users = books->has_orders,
         .first_sold_out_us = LEDGER_NEVER};
-    bool made = list && out->items;
-    if (made) {
-        name_everybody(out, ledger);
-        for (size_t i = 0; i < ledger->ops_count; i++)
-            count_op(out, &ledger->ops[i]);
-        for (size_t i = 0; i < books->orders_count; i++)
-            count_row(out, &books->orders[i]);
-        fill_up(out, ledger, list);
-        count_told(out, ledger, list);
-    }
+    name_everybody(out, ledger);
+    for (size_t i = 0; i < ledger->ops_count; i++)
+        count_op(out, &ledger->ops[i]);
+    for (size_t i = 0; i < books->orders_count; i++)
+        count_row(out, &books->orders[i]);
+    fill_up(out, ledger, list);
+    count_told(out, ledger, list);
     free(list);
-    return made;
 }
 
 void people_fini(struct people *people)

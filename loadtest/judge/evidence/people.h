@@ -32,8 +32,8 @@ struct people {
     int64_t first_sold_out_us;           /* LEDGER_NEVER: nobody was told so */
 };
 
-/* Borrows the ledger. False: out of memory. */
-bool people_make(struct people *out, const struct ledger *ledger);
+/* Borrows the ledger. */
+void people_make(struct people *out, const struct ledger *ledger);
 void people_fini(struct people *people);
 
 /* Every answer was a definite no. */

@@ -2,6 +2,7 @@
 #include "loadtest/judge/evidence/rows_read.h"
 
 #include "base/clock.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/judge/redis_link.h"
 
 #include <stdio.h>
@@ -137,9 +138,7 @@ static bool look(struct rows *out, const struct ledger *ledger, const struct red
 {
     if (!*place->locks && !*place->stock)
         return true;
-    out->mirrors = calloc(ledger->products_count + 1, sizeof *out->mirrors);
-    if (!out->mirrors)
-        return error_fail(error, "out of memory");
+    out->mirrors = memory_take((ledger->products_count + 1) * sizeof *out->mirrors);
     return (place->nobody_sells || look_at_stock(out, ledger, place, error)) &&
            (!*place->locks || look_at_locks(out, place, error));
 }

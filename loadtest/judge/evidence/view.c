@@ -327,12 +327,10 @@ static void list_products(struct view *view)
 
 void *view_take(struct view *view, size_t count, size_t item_bytes)
 {
-    void *items = pool_take(&view->pool, (count + 1) * item_bytes);
-    view->findings->no_memory = view->findings->no_memory || !items;
-    return items;
+    return pool_take(&view->pool, (count + 1) * item_bytes);
 }
 
-bool view_init(struct view *view, struct error *error)
+void view_init(struct view *view)
 {
     size_t ops = view->ledger->ops_count, orders = view->rows->orders_count;
     view->buys = view_take(view, ops, sizeof(void *));
@@ -343,15 +341,10 @@ bool view_init(struct view *view, struct error *error)
     view->by_user = view_take(view, orders, sizeof(void *));
     view->by_id = view_take(view, orders, sizeof(void *));
     view->products = view_take(view, view->ledger->products_count, sizeof *view->products);
-    if (view->findings->no_memory) {
-        view_fini(view);
-        return error_fail(error, "out of memory");
-    }
     list_ops(view);
     list_orders(view);
     join(view);
     list_products(view);
-    return true;
 }
 
 void view_fini(struct view *view)

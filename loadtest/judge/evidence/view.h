@@ -74,7 +74,7 @@ struct view {
 };
 
 /* `view` has what is borrowed and the limits. */
-bool view_init(struct view *view, struct error *error);
+void view_init(struct view *view);
 void view_fini(struct view *view);
 
 /* NULL: there is no such row. NULL is nobody's id. */
@@ -94,8 +94,7 @@ int view_compare_row(const struct ledger_op *op, const struct row_order *row);
 /* For qsort, of operations that name an order: by that, then by their numbers. */
 int view_by_order(const void *a, const void *b);
 
-/* Zeroed room for a check's own items, until the end of the view; NULL: there is none, and the
- * findings say so. */
+/* Zeroed room for a check's own items, until the end of the view. */
 void *view_take(struct view *view, size_t count, size_t item_bytes);
 
 /* An order that was shown in one state may later be in the other, or still. */

@@ -158,6 +158,6 @@ static enum exact_answer check_product(const struct view *view, const struct vie
 void exact_check(struct view *view)
 {
     struct history *history = view_take(view, 1, sizeof *history);
-    for (size_t i = 0; history && i < view->ledger->products_count; i++)
+    for (size_t i = 0; i < view->ledger->products_count; i++)
         view->exact[check_product(view, &view->products[i], history)]++;
 }

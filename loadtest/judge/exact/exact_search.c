@@ -2,6 +2,8 @@
  * set of bits, of which the number of units follows, so the set alone is what is remembered. */
 #include "loadtest/judge/exact/exact.h"
 
+#include "loadtest/base/pool.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,9 +162,7 @@ enum exact_answer exact_search(struct exact_op *ops, size_t count, int64_t stock
     if (count > 1)
         qsort(ops, count, sizeof *ops, by_end);
     struct search search = {.ops = ops, .count = count, .units = stock};
-    search.visited = calloc(VISITED_SLOTS, sizeof *search.visited);
-    if (!search.visited)
-        return EXACT_UNKNOWN;
+    search.visited = memory_take(VISITED_SLOTS * sizeof *search.visited);
     find_kinds(&search);
     enum exact_answer answer = walk(&search, budget);
     free(search.visited);

@@ -3,6 +3,7 @@
 #include "loadtest/ledger/record/recorder.h"
 
 #include "base/clock.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/base/process.h"
 #include "loadtest/base/random.h"
 #include "loadtest/engine/engine.h"
@@ -401,10 +402,8 @@ static bool drive(struct recorder *recorder, struct error *error)
                                      .connections = (size_t)plan->connections,
                                      .servers = plan->targets,
                                      .servers_count = plan->targets_count};
-    recorder->mix = calloc(1, sizeof *recorder->mix);
-    recorder->slots = calloc(plain.connections, sizeof *recorder->slots);
-    if (!recorder->mix || !recorder->slots)
-        return error_fail(error, "out of memory");
+    recorder->mix = memory_take(sizeof *recorder->mix);
+    recorder->slots = memory_take(plain.connections * sizeof *recorder->slots);
     recorder->mix->plan = &plan->mix;
     recorder->mix->random = random_begin(plan->mix.seed, 0);
     if (!plain_run(&plain, error))

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/random/uuid.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/engine/curl_wire.h"
 #include "loadtest/load/latency.h"
 #include "loadtest/shop/load/visit.h"
@@ -86,25 +87,21 @@ static struct ledger_op *purchase_of(const struct sender *sender, const struct v
     return &sender->ledger->ops[visit->number];
 }
 
-/* False: no memory. */
-static bool record(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
+static void record(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
 {
     struct ledger_op op = {.number = (int64_t)sender->ledger->ops_count + 1,
                            .kind = LEDGER_BUY,
                            .due_us = due_us,
                            .start_us = clock_mono_us(),
                            .end_us = LEDGER_NEVER,
-                           .user = strdup(field(&visit->fields, "user")),
-                           .key = sender->has_key ? strdup(field(&visit->fields, "key")) : NULL,
+                           .user = memory_copy(field(&visit->fields, "user")),
+                           .key =
+                               sender->has_key ? memory_copy(field(&visit->fields, "key")) : NULL,
                            .repeat = repeat,
                            .unasked = true};
-    bool good = op.user && (op.key || !sender->has_key);
     visit->number = sender->ledger->ops_count;
     ledger_op_means(&op, SHOP_UNKNOWN);
-    if (!ledger_add_op(sender->ledger, &op) || !good)
-        return false;
-    ledger_write_begin(sender->writer, purchase_of(sender, visit));
-    return true;
+    ledger_write_begin(sender->writer, ledger_add_op(sender->ledger, &op));
 }
 
 /* Puts the same purchase, or another of the same user, at the end of those that wait. */
@@ -145,21 +142,19 @@ static void finish(struct sender *sender, struct visit *visit)
     visit_fields_drop(&visit->fields);
 }
 
-/* Begins a purchase whose fields are set. False: no memory. */
-static bool begin(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
+/* Begins a purchase whose fields are set. */
+static void begin(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
 {
     struct error error;
-    if (!record(sender, visit, repeat, due_us))
-        return false;
+    record(sender, visit, repeat, due_us);
     sender->busy++;
     if (!visit_begin(visit, sender->plan->target, purchase_of(sender, visit), &error)) {
         note_failure(sender, &error);
         finish(sender, visit);
     }
-    return true;
 }
 
-static bool begin_again(struct sender *sender, struct visit *visit)
+static void begin_again(struct sender *sender, struct visit *visit)
 {
     struct again *again = sender->first;
     bool repeat = again->bought == 0;
@@ -170,7 +165,7 @@ static bool begin_again(struct sender *sender, struct visit *visit)
     visit->doubles = visit->comes_back = false;
     visit->bought = again->bought;
     free(again);
-    return begin(sender, visit, repeat, clock_mono_us());
+    begin(sender, visit, repeat, clock_mono_us());
 }
 
 static bool begin_new(struct sender *sender, struct visit *visit, int64_t due_us)
@@ -183,7 +178,8 @@ static bool begin_new(struct sender *sender, struct visit *visit, int64_t due_us
     if (!set_fields(sender, &visit->fields))
         return false;
     sender->begun++;
-    return begin(sender, visit, false, due_us);
+    begin(sender, visit, false, due_us);
+    return true;
 }
 
 static bool is_open(const struct sender *sender)
@@ -238,7 +234,7 @@ static void begin_due(struct sender *sender, struct visit *visit)
 {
     int64_t due_us = 0;
     if (sender->first) {
-        sender->failed = !begin_again(sender, visit);
+        begin_again(sender, visit);
     } else if (is_due(sender, &due_us)) {
         if (is_open(sender))
             take_due(sender, due_us);

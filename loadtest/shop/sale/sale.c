@@ -2,6 +2,7 @@
 #include "loadtest/shop/sale/sale.h"
 
 #include "base/clock.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/ledger/ledger_read.h"
 #include "loadtest/shop/audit/audit.h"
 
@@ -38,7 +39,8 @@ static bool hold(const struct sale_plan *plan, const struct shop_asker *asker, s
     ledger_write_load(writer, &out->ledger.load);
     ledger_write_books(writer, &out->ledger.books);
     ledger_write_done(writer, clock_mono_us());
-    return sale_judge(plan->target, out, error);
+    sale_judge(plan->target, out);
+    return true;
 }
 
 /* Where the request's answer that leads to `sold` has the order's id; NULL: nowhere. */
@@ -52,7 +54,7 @@ static const char *order_pointer(const struct shop_request *request)
     return NULL;
 }
 
-bool sale_judge(const struct target *target, struct sale *sale, struct error *error)
+void sale_judge(const struct target *target, struct sale *sale)
 {
     const char *of_purchase = order_pointer(&target->purchase);
     const struct shop_terms terms = {.claims = target->claims,
@@ -60,10 +62,9 @@ bool sale_judge(const struct target *target, struct sale *sale, struct error *er
                                          of_purchase ? of_purchase : order_pointer(&target->poll)};
     struct shop_judgement *judgement = &sale->judgement;
     const struct ledger_load *sent = &sale->ledger.load;
-    if (!claims_judge(&terms, &sale->ledger, judgement, error))
-        return false;
+    claims_judge(&terms, &sale->ledger, judgement);
     if (sent->late_us == 0 || judgement->verdict == SHOP_VERDICT_BROKEN)
-        return true;
+        return;
     judgement->verdict = SHOP_VERDICT_INVALID;
     snprintf(judgement->why, sizeof judgement->why,
              "the generator could not keep up: it began one purchase in a hundred %.1f ms or more "
@@ -71,20 +72,19 @@ bool sale_judge(const struct target *target, struct sale *sale, struct error *er
              "and no condition is judged: ask for less, or give it a machine of its own",
              (double)sent->late_us / 1000,
              (double)sale->ledger.ops_count * 1e6 / (double)(sent->ended_us - sent->began_us + 1));
-    return true;
 }
 
-/* What the ledger says of the sale before anything is sent. False: out of memory. */
-static bool begin(const struct sale_plan *plan, struct ledger *ledger)
+/* What the ledger says of the sale before anything is sent. */
+static void begin(const struct sale_plan *plan, struct ledger *ledger)
 {
     const struct target *target = plan->target;
     const struct ledger_product product = {
         .id = target->product, .stock = target->stock, .limit = target->limit};
     *ledger =
         (struct ledger){.seed = plan->seed,
-                        .shop = strdup(target->name),
+                        .shop = memory_copy(target->name),
                         .load = {.connections = plan->connections, .rate_per_s = plan->rate_per_s}};
-    return ledger->shop && ledger_add_product(ledger, &product);
+    ledger_add_product(ledger, &product);
 }
 
 bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *error)
@@ -95,8 +95,7 @@ bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *err
     *out = (struct sale){.judgement = {.verdict = SHOP_VERDICT_INVALID}};
     snprintf(path, sizeof path, "%s/ledger.jsonl", plan->folder);
     snprintf(log, sizeof log, "%s/shop.log", plan->folder);
-    if (!begin(plan, &out->ledger))
-        return error_fail(error, "out of memory");
+    begin(plan, &out->ledger);
     struct json_lines *writer = ledger_create(path, &out->ledger, plan->target->path, error);
     if (!writer)
         return false;
@@ -150,7 +149,8 @@ bool sale_judge_again(const char *path, struct sale_plan *plan, struct sale *out
     plan->connections = ledger->load.connections;
     plan->rate_per_s = ledger->load.rate_per_s;
     plan->seed = ledger->seed;
-    return sale_judge(plan->target, out, error);
+    sale_judge(plan->target, out);
+    return true;
 }
 
 void sale_fini(struct sale *sale)

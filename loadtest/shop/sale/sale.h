@@ -32,7 +32,7 @@ bool sale_judge_again(const char *path, struct sale_plan *plan, struct sale *out
 
 /* Judges the ledger. Of a load that was late itself the claims stand, and what is
  * broken is; its times are not the shop's, so there is no other verdict. */
-bool sale_judge(const struct target *target, struct sale *sale, struct error *error);
+void sale_judge(const struct target *target, struct sale *sale);
 
 /* What a reader wants to know of one kind of answer; response times are from when it was due. */
 struct sale_answers {

@@ -103,7 +103,8 @@ static void has_outcome(const char *name, enum junit_outcome outcome, const char
 static void make_cases(void)
 {
     struct error error;
-    if (!sale_judge(&shop.target, &shop.sale, &error) || !junit_open(&junit, "/dev/null", &error))
+    sale_judge(&shop.target, &shop.sale);
+    if (!junit_open(&junit, "/dev/null", &error))
         fail_msg("%s", error.text);
     sale_add_cases(&junit, &shop.target, &shop.sale);
 }
