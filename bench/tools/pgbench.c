@@ -67,6 +67,54 @@ static const struct {
              " FROM taken;\n"},
 };
 
+enum { VARIABLES_MAX = 64 };
+
+/* The conninfo as variables for pgbench's environment: NAME=VALUE, NULL at the end. A password must
+ * not stand in its command line. */
+struct environment {
+    char *texts[VARIABLES_MAX + 1]; /* owned */
+};
+
+static bool add(struct environment *out, size_t *count, const char *name, const char *value)
+{
+    if (*count == VARIABLES_MAX || asprintf(&out->texts[*count], "%s=%s", name, value) < 0)
+        return false;
+    ++*count;
+    return true;
+}
+
+static void drop_variables(struct environment *environment)
+{
+    for (size_t i = 0; environment->texts[i]; i++)
+        free(environment->texts[i]);
+    environment->texts[0] = NULL;
+}
+
+/* False when libpq cannot read it, or it has a password for a key file, which no variable takes.
+ * What no variable takes else (keepalives, the program's name) is left out. */
+static bool list_variables(struct environment *out, const char *conninfo, struct error *error)
+{
+    size_t count = 0;
+    *out = (struct environment){.texts = {NULL}};
+    if (!connect_is_conninfo(conninfo))
+        return !*conninfo || add(out, &count, "PGDATABASE", conninfo) ||
+               error_fail(error, "out of memory");
+    PQconninfoOption *options = connect_parse(conninfo, error);
+    bool good = options != NULL;
+    for (const PQconninfoOption *one = options; good && one->keyword; one++) {
+        if (!one->val)
+            continue;
+        if (one->envvar && !add(out, &count, one->envvar, one->val))
+            good = error_fail(error, "out of memory");
+        else if (!one->envvar && strcmp(one->keyword, "sslpassword") == 0)
+            good = error_fail(error, "pgbench cannot be given sslpassword unseen");
+    }
+    PQconninfoFree(options);
+    if (!good)
+        drop_variables(out);
+    return good;
+}
+
 bool pgbench_find(char *out, size_t size, struct error *error)
 {
     if (process_find("pgbench", "", out, size))
@@ -133,8 +181,8 @@ bool pgbench_run(const struct pgbench_load *load, struct witness *witness, doubl
                                 "-j",          jobs,      "-T", seconds,    "-f", script,
                                 "-D",          high_text, "-D", first,      "-D", last,
                                 "-D",          "n=0",     NULL};
-    struct connect_environment environment;
-    if (!connect_list(&environment, load->conninfo, error))
+    struct environment environment;
+    if (!list_variables(&environment, load->conninfo, error))
         return false;
     struct process_capture capture = {.environment = (const char *const *)environment.texts,
                                       .output = output,
@@ -143,7 +191,7 @@ bool pgbench_run(const struct pgbench_load *load, struct witness *witness, doubl
     double transactions = 0, per_s = 0;
     struct books rows;
     bool ran = process_capture(argv, &capture, error);
-    connect_drop(&environment);
+    drop_variables(&environment);
     if (!ran || !pgbench_parse(output, &transactions, &per_s, error) ||
         !witness_sum(witness, load->first_product, last_product, &rows, error))
         return false;

@@ -12,15 +12,13 @@ bool connect_failed(const PGconn *connection, const char *what, struct error *er
     return false;
 }
 
-/* Whether libpq takes it for a connection string and not for the name of a database. */
-static bool is_conninfo(const char *text)
+bool connect_is_conninfo(const char *text)
 {
     return strchr(text, '=') || strncmp(text, "postgresql://", 13) == 0 ||
            strncmp(text, "postgres://", 11) == 0;
 }
 
-/* NULL when libpq cannot read it; the error then has nothing of what it quotes. */
-static PQconninfoOption *parse(const char *conninfo, struct error *error)
+PQconninfoOption *connect_parse(const char *conninfo, struct error *error)
 {
     char *why = NULL;
     PQconninfoOption *options = PQconninfoParse(conninfo, &why);
@@ -54,8 +52,8 @@ PGconn *connect_open(const char *conninfo, const char *application, struct error
     const char *const names[] = {"connect_timeout", "application_name", "dbname",
                                  "target_session_attrs", NULL};
     const char *const values[] = {"10", application, *conninfo ? conninfo : NULL, "primary", NULL};
-    if (is_conninfo(conninfo)) {
-        PQconninfoOption *options = parse(conninfo, error);
+    if (connect_is_conninfo(conninfo)) {
+        PQconninfoOption *options = connect_parse(conninfo, error);
         if (!options)
             return NULL;
         PQconninfoFree(options);
@@ -164,42 +162,4 @@ char *connect_qualify(const char *sql, const char *schema)
         return text;
     free(text);
     return NULL;
-}
-
-static bool add(struct connect_environment *out, size_t *count, const char *name, const char *value)
-{
-    if (*count == CONNECT_VARIABLES_MAX || asprintf(&out->texts[*count], "%s=%s", name, value) < 0)
-        return false;
-    ++*count;
-    return true;
-}
-
-bool connect_list(struct connect_environment *out, const char *conninfo, struct error *error)
-{
-    size_t count = 0;
-    *out = (struct connect_environment){.texts = {NULL}};
-    if (!is_conninfo(conninfo))
-        return !*conninfo || add(out, &count, "PGDATABASE", conninfo) ||
-               error_fail(error, "out of memory");
-    PQconninfoOption *options = parse(conninfo, error);
-    bool good = options != NULL;
-    for (const PQconninfoOption *one = options; good && one->keyword; one++) {
-        if (!one->val)
-            continue;
-        if (one->envvar && !add(out, &count, one->envvar, one->val))
-            good = error_fail(error, "out of memory");
-        else if (!one->envvar && strcmp(one->keyword, "sslpassword") == 0)
-            good = error_fail(error, "pgbench cannot be given sslpassword unseen");
-    }
-    PQconninfoFree(options);
-    if (!good)
-        connect_drop(out);
-    return good;
-}
-
-void connect_drop(struct connect_environment *environment)
-{
-    for (size_t i = 0; environment->texts[i]; i++)
-        free(environment->texts[i]);
-    environment->texts[0] = NULL;
 }

@@ -1,7 +1,4 @@
-/*
- * How the harness's own programs reach PostgreSQL: the witness, the bench, and pgbench as a child.
- * None of them shows a password, in a message or in a command line.
- */
+/* How the harness's own programs reach PostgreSQL. None of them shows a password. */
 #ifndef SECKILL_LOADTEST_JUDGE_CONNECT_H
 #define SECKILL_LOADTEST_JUDGE_CONNECT_H
 
@@ -48,16 +45,10 @@ int64_t tables_number(const PGresult *result, int row, int column);
 /* Sets the error to the connection's own message, on one line. Always returns false. */
 bool connect_failed(const PGconn *connection, const char *what, struct error *error);
 
-enum { CONNECT_VARIABLES_MAX = 64 };
-
-/* The conninfo as variables for a child's environment: NAME=VALUE, NULL at the end. */
-struct connect_environment {
-    char *texts[CONNECT_VARIABLES_MAX + 1]; /* owned */
-};
-
-/* False when libpq cannot read it, or it has a password for a key file, which no variable takes.
- * What no variable takes else (keepalives, the program's name) is left out. */
-bool connect_list(struct connect_environment *out, const char *conninfo, struct error *error);
-void connect_drop(struct connect_environment *environment);
+/* Whether libpq takes it for a connection string and not for the name of a database. */
+bool connect_is_conninfo(const char *text);
+/* NULL when libpq cannot read it; the error then has nothing of what it quotes. Owned by
+ * the caller. */
+PQconninfoOption *connect_parse(const char *conninfo, struct error *error);
 
 #endif
