@@ -36,10 +36,9 @@ struct reader {
     struct error *error;
 };
 
-static long place(const struct reader *reader)
-{
-    return (long)(reader->at - reader->text) + 1;
-}
+#define refuse(reader, format, ...)                                                                \
+    error_fail((reader)->error, "--%s: character %ld: " format, (reader)->flag,                    \
+               (long)((reader)->at - (reader)->text) + 1, __VA_ARGS__)
 
 static bool is_time(enum threshold_measure measure)
 {
@@ -73,11 +72,9 @@ static bool refuse_measure(const struct reader *reader, size_t length)
     for (size_t i = 0; i < THRESHOLD_MEASURES; i++)
         nearest_offer(&nearest, names[i]);
     if (length == 0)
-        return error_fail(reader->error, "--%s: character %ld: a measure is missing; there are %s",
-                          reader->flag, place(reader), known);
-    return error_fail(reader->error, "--%s: character %ld: '%.*s' is no measure; there are %s%s",
-                      reader->flag, place(reader), length < 40 ? (int)length : 40, reader->at,
-                      known, nearest_text(&nearest, "", meant));
+        return refuse(reader, "a measure is missing; there are %s", known);
+    return refuse(reader, "'%.*s' is no measure; there are %s%s", length < 40 ? (int)length : 40,
+                  reader->at, known, nearest_text(&nearest, "", meant));
 }
 
 static bool read_measure(struct reader *reader, struct threshold *out)
@@ -103,23 +100,21 @@ static bool read_order(struct reader *reader, struct threshold *out)
         reader->at += length;
         return true;
     }
-    return error_fail(reader->error, "--%s: character %ld: <, <=, > or >= must follow '%s'",
-                      reader->flag, place(reader), names[out->measure]);
+    return refuse(reader, "<, <=, > or >= must follow '%s'", names[out->measure]);
 }
 
 /* Digits, and perhaps a point and digits: no sign, no exponent, none of strtod's words. */
 static bool read_number(struct reader *reader, struct threshold *out)
 {
+    enum { LENGTH_MAX = 15 };
     size_t length = strspn(reader->at, digits);
     if (length > 0 && reader->at[length] == '.') {
         size_t behind = strspn(reader->at + length + 1, digits);
         length = behind > 0 ? length + 1 + behind : 0;
     }
-    if (length == 0 || length > 15)
-        return error_fail(reader->error,
-                          "--%s: character %ld: a number must follow, as 250 or 0.1, of at most "
-                          "15 characters",
-                          reader->flag, place(reader));
+    if (length == 0 || length > LENGTH_MAX)
+        return refuse(reader, "a number must follow, as 250 or 0.1, of at most %d characters",
+                      LENGTH_MAX);
     out->limit = strtod(reader->at, NULL);
     reader->at += length;
     return true;
@@ -132,9 +127,8 @@ static bool refuse_unit(const struct reader *reader, const struct threshold *thr
                             ? "is a time: its unit is us, ms or s"
                             : "counts orders: its unit is % (of all orders), /s (orders a "
                               "second) or none (orders)";
-    int shown = length < 20 ? (int)length : 20;
-    return error_fail(reader->error, "--%s: character %ld: %s %s, not '%.*s'", reader->flag,
-                      place(reader), names[threshold->measure], takes, shown, reader->at);
+    return refuse(reader, "%s %s, not '%.*s'", names[threshold->measure], takes,
+                  length < 20 ? (int)length : 20, reader->at);
 }
 
 static bool read_unit(struct reader *reader, struct threshold *out)
@@ -147,9 +141,7 @@ static bool read_unit(struct reader *reader, struct threshold *out)
         out->unit = units[i].unit;
         out->limit *= units[i].factor;
         if (out->unit == THRESHOLD_PERCENT && out->limit > 100)
-            return error_fail(reader->error,
-                              "--%s: character %ld: a share of all orders is 100 %% at most",
-                              reader->flag, place(reader));
+            return refuse(reader, "a share of all orders is %d %% at most", 100);
         reader->at += length;
         return true;
     }
@@ -173,8 +165,7 @@ bool thresholds_parse(const char *flag, const char *text, struct thresholds *out
     *out = (struct thresholds){.count = 0};
     for (;;) {
         if (out->count == THRESHOLDS_MAX)
-            return error_fail(error, "--%s: character %ld: at most %d conditions", flag,
-                              place(&reader), THRESHOLDS_MAX);
+            return refuse(&reader, "at most %d conditions", THRESHOLDS_MAX);
         if (!read_one(&reader, &out->items[out->count]))
             return false;
         out->count++;
@@ -226,18 +217,11 @@ double threshold_value(const struct threshold *threshold, const struct measured 
 
 bool threshold_is_met(const struct threshold *threshold, const struct measured *measured)
 {
-    double value = threshold_value(threshold, measured);
-    switch (threshold->order) {
-    case THRESHOLD_LESS:
-        return value < threshold->limit;
-    case THRESHOLD_AT_MOST:
-        return value <= threshold->limit;
-    case THRESHOLD_MORE:
-        return value > threshold->limit;
-    case THRESHOLD_AT_LEAST:
-        return value >= threshold->limit;
-    }
-    return false;
+    double value = threshold_value(threshold, measured), limit = threshold->limit;
+    return threshold->order == THRESHOLD_LESS      ? value < limit
+           : threshold->order == THRESHOLD_AT_MOST ? value <= limit
+           : threshold->order == THRESHOLD_MORE    ? value > limit
+                                                   : value >= limit;
 }
 
 const struct threshold *thresholds_find(const struct thresholds *thresholds,
