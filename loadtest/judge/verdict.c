@@ -15,28 +15,20 @@ void books_compute(struct books *audit)
     audit->negative = audit->stock < 0;
 }
 
-static void add_strategy(struct books *books, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = books->strategies; *at;) {
-        size_t item = strcspn(at, ",");
-        if (item == length && strncmp(at, name, length) == 0)
-            return;
-        at += item + (at[item] == ',');
-    }
-    size_t used = strlen(books->strategies);
-    snprintf(books->strategies + used, sizeof books->strategies - used, "%s%s", used ? "," : "",
-             name);
-    books->strategies_count++;
-}
-
 void books_add_strategies(struct books *books, const char *names)
 {
-    char copy[BOOKS_STRATEGIES_MAX];
+    char copy[BOOKS_STRATEGIES_MAX], there[sizeof copy + 2], wanted[sizeof there], *rest = NULL;
     snprintf(copy, sizeof copy, "%s", names);
-    char *rest = NULL;
-    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
-        add_strategy(books, name);
+    for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        size_t used = strlen(books->strategies);
+        snprintf(there, sizeof there, ",%s,", books->strategies);
+        snprintf(wanted, sizeof wanted, ",%s,", name);
+        if (strstr(there, wanted))
+            continue;
+        snprintf(books->strategies + used, sizeof books->strategies - used, "%s%s", used ? "," : "",
+                 name);
+        books->strategies_count++;
+    }
 }
 
 void books_add(struct books *sum, const struct books *one)
