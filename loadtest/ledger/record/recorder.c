@@ -231,34 +231,25 @@ static void learn(struct mix *mix, int64_t now_us, const struct ledger_op *op)
 
 /* --- an operation as a request, and an answer as its end --- */
 
-static void write_target(const struct recorder_plan *plan, const struct ledger_op *op,
-                         char out[REQUEST_TARGET_SIZE])
-{
-    if (op->kind == LEDGER_BUY)
-        http_request_order_target(out, REQUEST_TARGET_SIZE, op->strategy, plan->query);
-    else if (op->kind == LEDGER_RESTOCK)
-        http_request_restock_target(out, REQUEST_TARGET_SIZE, op->product, op->strategy,
-                                    plan->query);
-    else
-        snprintf(out, REQUEST_TARGET_SIZE, "/orders/%s%s", op->order,
-                 op->kind == LEDGER_CANCEL ? "/cancel"
-                 : op->kind == LEDGER_PAY  ? "/pay"
-                                           : "");
-}
-
 static void ask(const struct recorder_plan *plan, const struct ledger_op *op,
                 struct http_request *out)
 {
     *out = (struct http_request){.method = op->kind == LEDGER_READ ? "GET" : "POST"};
-    write_target(plan, op, out->target);
-    if (op->kind == LEDGER_BUY)
+    if (op->kind == LEDGER_BUY) {
+        http_request_order_target(out->target, sizeof out->target, op->strategy, plan->query);
         http_request_order_body(out->body,
                                 &(struct http_order){op->product, strtoll(op->user, NULL, 10),
                                                      op->quantity, op->hold_s});
-    if (op->kind == LEDGER_RESTOCK) {
+    } else if (op->kind == LEDGER_RESTOCK) {
+        http_request_restock_target(out->target, sizeof out->target, op->product, op->strategy,
+                                    plan->query);
         http_request_restock_body(out->body, op->quantity);
         out->token = plan->token;
-    }
+    } else
+        snprintf(out->target, sizeof out->target, "/orders/%s%s", op->order,
+                 op->kind == LEDGER_CANCEL ? "/cancel"
+                 : op->kind == LEDGER_PAY  ? "/pay"
+                                           : "");
     if (op->key)
         snprintf(out->key, sizeof out->key, "%s", op->key);
 }
