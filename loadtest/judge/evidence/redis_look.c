@@ -24,56 +24,50 @@ static int64_t number_of(const redisReply *reply)
     return reply->type == REDIS_REPLY_STRING ? strtoll(reply->str, NULL, 10) : 0;
 }
 
-/* A product's mirror of this sale; *there is false where there is none. */
-static bool look_at_mirror(redisContext *redis, const char *system_name,
-                           const struct ledger_product *product, struct row_mirror *out,
-                           bool *there, struct error *error)
+/* A product's mirror, where it has one of this sale. */
+static bool look_at_mirror(struct rows *out, redisContext *redis, const char *system_name,
+                           const struct ledger_product *product, struct error *error)
 {
-    *there = false;
-    redisReply *mirror = redis_link_ask(redis, error, "HMGET {%s}:stock:mirror:%lld epoch stock",
-                                        system_name, (long long)product->id);
-    if (!mirror)
+    struct row_mirror mirror = {.product = product->id};
+    redisReply *reply = redis_link_ask(redis, error, "HMGET {%s}:stock:mirror:%lld epoch stock",
+                                       system_name, (long long)product->id);
+    if (!reply)
         return false;
-    bool loaded = mirror->type == REDIS_REPLY_ARRAY && mirror->elements == 2 &&
-                  mirror->element[1]->type == REDIS_REPLY_STRING &&
-                  number_of(mirror->element[0]) == product->epoch;
-    if (loaded)
-        *out = (struct row_mirror){.product = product->id, .stock = number_of(mirror->element[1])};
-    freeReplyObject(mirror);
+    bool loaded = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+                  reply->element[1]->type == REDIS_REPLY_STRING &&
+                  number_of(reply->element[0]) == product->epoch;
+    mirror.stock = loaded ? number_of(reply->element[1]) : 0;
+    freeReplyObject(reply);
     if (!loaded)
         return true;
-    redisReply *units = redis_link_ask(redis, error, "HGET {%s}:stock:units %lld:%lld", system_name,
-                                       (long long)product->id, (long long)product->epoch);
-    if (units) {
-        out->reserved = number_of(units);
-        *there = true;
-    }
-    freeReplyObject(units);
-    return *there;
+    reply = redis_link_ask(redis, error, "HGET {%s}:stock:units %lld:%lld", system_name,
+                           (long long)product->id, (long long)product->epoch);
+    if (!reply)
+        return false;
+    mirror.reserved = number_of(reply);
+    freeReplyObject(reply);
+    *(struct row_mirror *)array_add(&out->mirrors, &out->mirrors_count, sizeof mirror) = mirror;
+    return true;
 }
 
 static bool look_at_mirrors(struct rows *out, redisContext *redis, const struct ledger *ledger,
                             const char *system_name, int64_t *reserved, struct error *error)
 {
+    bool good = true;
     out->mirrors_count = 0;
     *reserved = 0;
-    for (size_t i = 0; i < ledger->products_count; i++) {
-        struct row_mirror *mirror = &out->mirrors[out->mirrors_count];
-        bool there;
-        if (!look_at_mirror(redis, system_name, &ledger->products[i], mirror, &there, error))
-            return false;
-        *reserved += there ? mirror->reserved : 0;
-        out->mirrors_count += there;
-    }
-    return true;
+    for (size_t i = 0; good && i < ledger->products_count; i++)
+        good = look_at_mirror(out, redis, system_name, &ledger->products[i], error);
+    for (size_t i = 0; i < out->mirrors_count; i++)
+        *reserved += out->mirrors[i].reserved;
+    return good;
 }
 
 static bool look_at_stock(struct rows *out, const struct ledger *ledger,
                           const struct redis_place *place, struct error *error)
 {
-    const char *url = *place->stock ? place->stock : place->locks;
-    int64_t until_us = clock_mono_us() + QUIET_LIMIT_US, reserved = 0;
-    redisContext *redis = redis_link_open(url, error);
+    int64_t until_us = clock_mono_us() + QUIET_LIMIT_US, reserved;
+    redisContext *redis = redis_link_open(*place->stock ? place->stock : place->locks, error);
     if (!redis)
         return false;
     bool good = look_at_mirrors(out, redis, ledger, place->system_name, &reserved, error);
@@ -138,7 +132,6 @@ static bool look(struct rows *out, const struct ledger *ledger, const struct red
 {
     if (!*place->locks && !*place->stock)
         return true;
-    out->mirrors = memory_take((ledger->products_count + 1) * sizeof *out->mirrors);
     return (place->nobody_sells || look_at_stock(out, ledger, place, error)) &&
            (!*place->locks || look_at_locks(out, place, error));
 }
