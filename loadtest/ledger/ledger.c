@@ -137,6 +137,58 @@ const struct ledger_product *ledger_find_product(const struct ledger *ledger, in
     return rows_find(ledger->products, ledger->products_count, sizeof *ledger->products, id);
 }
 
+int ledger_compare_texts(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+static int compare(const struct ledger_op *a, const struct ledger_op *b, enum ledger_by by)
+{
+    switch (by) {
+    case LEDGER_BY_PRODUCT:
+        return rows_compare(&a->product, &b->product);
+    case LEDGER_BY_USER:
+        return ledger_compare_texts(a->user, b->user);
+    case LEDGER_BY_KEY:
+        return ledger_compare_texts(a->key, b->key);
+    case LEDGER_BY_ORDER:
+        return ledger_compare_texts(a->order, b->order);
+    case LEDGER_BY_PAYMENT:
+        return (b->kind == LEDGER_PAY) - (a->kind == LEDGER_PAY);
+    case LEDGER_BY_START:
+        return rows_compare(&a->start_us, &b->start_us);
+    case LEDGER_BY_END:
+        return rows_compare(&a->end_us, &b->end_us);
+    case LEDGER_BY_NUMBER:
+        break;
+    }
+    return rows_compare(&a->number, &b->number);
+}
+
+static int compare_in_turn(const void *a, const void *b, void *orders)
+{
+    const struct ledger_op *const *left = a, *const *right = b;
+    const enum ledger_by *by = orders;
+    int difference = compare(*left, *right, by[0]);
+    if (difference == 0)
+        difference = compare(*left, *right, by[1]);
+    return difference ? difference : compare(*left, *right, LEDGER_BY_NUMBER);
+}
+
+void ledger_sort(const struct ledger_op **ops, size_t count, enum ledger_by by, enum ledger_by then)
+{
+    enum ledger_by orders[] = {by, then};
+    qsort_r(ops, count, sizeof *ops, compare_in_turn, orders);
+}
+
+size_t ledger_run(const struct ledger_op *const *ops, size_t from, size_t count, enum ledger_by by)
+{
+    size_t to = from + 1;
+    while (to < count && compare(ops[from], ops[to], by) == 0)
+        to++;
+    return to;
+}
+
 bool ledger_sort_products(struct ledger *ledger, struct error *error)
 {
     if (ledger->products_count > 1)

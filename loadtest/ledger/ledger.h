@@ -225,6 +225,24 @@ struct ledger_op *ledger_add_op(struct ledger *ledger, const struct ledger_op *o
 struct ledger_op *ledger_find_op(const struct ledger *ledger, int64_t number);
 const struct ledger_product *ledger_find_product(const struct ledger *ledger, int64_t id);
 
+/* In another order: by this, then by that, then by their numbers; a text that is not there comes
+ * first, and a payment before anything else. */
+enum ledger_by {
+    LEDGER_BY_NUMBER,
+    LEDGER_BY_PRODUCT,
+    LEDGER_BY_USER,
+    LEDGER_BY_KEY,
+    LEDGER_BY_ORDER,
+    LEDGER_BY_PAYMENT,
+    LEDGER_BY_START,
+    LEDGER_BY_END
+};
+void ledger_sort(const struct ledger_op **ops, size_t count, enum ledger_by by,
+                 enum ledger_by then);
+/* Of a list in that order: where those end that are the same by it as the one at `from`. */
+size_t ledger_run(const struct ledger_op *const *ops, size_t from, size_t count, enum ledger_by by);
+int ledger_compare_texts(const char *a, const char *b);
+
 /* Puts the products in order, which ledger_find_product needs. False: one stands there twice. */
 bool ledger_sort_products(struct ledger *ledger, struct error *error);
 

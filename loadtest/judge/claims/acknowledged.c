@@ -4,10 +4,9 @@
  * was sent; which answer without an order's id belongs to which row nobody can tell, so these are
  * counted. Then cancels against the rows of their orders.
  */
-#include "loadtest/judge/claims/checks.h"
+#include "loadtest/judge/claims/claims.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The operations and rows of one key, or of what was asked for without one. */
@@ -203,7 +202,7 @@ static void check_shared(const struct view *view)
         if (view->buys[i]->result == LEDGER_OK && view->buys[i]->order)
             named[count++] = view->buys[i];
     }
-    qsort(named, count, sizeof(void *), view_by_order);
+    ledger_sort(named, count, LEDGER_BY_ORDER, LEDGER_BY_NUMBER);
     for (size_t i = 1; i < count; i++) {
         const struct ledger_op *one = named[i - 1], *two = named[i];
         if (strcmp(one->order, two->order) != 0 || (one->key && view_compare_ops(one, two) == 0))
@@ -292,12 +291,10 @@ static void check_cancels(const struct view *view)
         if (view->ledger->ops[i].kind == LEDGER_CANCEL)
             cancels[count++] = &view->ledger->ops[i];
     }
-    qsort(cancels, count, sizeof(void *), view_by_order);
-    for (size_t i = 0, from = 0; i < count; i++) {
-        if (i + 1 < count && strcmp(cancels[i + 1]->order, cancels[from]->order) == 0)
-            continue;
-        check_cancel(view, &cancels[from], i + 1 - from);
-        from = i + 1;
+    ledger_sort(cancels, count, LEDGER_BY_ORDER, LEDGER_BY_NUMBER);
+    for (size_t from = 0, to; from < count; from = to) {
+        to = ledger_run(cancels, from, count, LEDGER_BY_ORDER);
+        check_cancel(view, &cancels[from], to - from);
     }
 }
 

@@ -2,10 +2,9 @@
  * Answers against a shop's books, buyer by buyer (A3, A4, A6, A8, A11): its rows have no keys, and
  * its answers may have no ids. Each finding sums up what is wrong, and shows the first case.
  */
-#include "loadtest/judge/claims/checks.h"
+#include "loadtest/judge/claims/claims.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int64_t product_of(const struct view *view)
@@ -80,27 +79,20 @@ static void check_refused(const struct view *view)
                      with, example->user, view_id(example->row));
 }
 
-static int by_key(const void *a, const void *b)
-{
-    const struct ledger_op *const *one = a, *const *other = b;
-    return strcmp((*one)->key, (*other)->key);
-}
-
 /* The first two answers with one key and two ids. */
 static void check_keyed(const struct view *view)
 {
     size_t count = 0;
-    const struct ledger_op **keyed = view->list, **first = keyed;
+    const struct ledger_op **keyed = view->list;
     for (size_t i = 0; i < view->ledger->ops_count; i++) {
         const struct ledger_op *op = &view->ledger->ops[i];
         if (op->key && op->order)
             keyed[count++] = op;
     }
-    qsort(keyed, count, sizeof(void *), by_key);
+    ledger_sort(keyed, count, LEDGER_BY_KEY, LEDGER_BY_NUMBER);
     for (size_t i = 1; i < count; i++) {
-        if (by_key(first, &keyed[i]) != 0)
-            first = &keyed[i];
-        if (strcmp((*first)->order, keyed[i]->order) == 0)
+        if (strcmp(keyed[i - 1]->key, keyed[i]->key) != 0 ||
+            strcmp(keyed[i - 1]->order, keyed[i]->order) == 0)
             continue;
         struct finding *finding = findings_add(
             view->findings, FINDING_DUPLICATE, product_of(view), 0,

@@ -3,7 +3,6 @@
  * was tried. */
 #include "loadtest/judge/claims/claims.h"
 
-#include "loadtest/judge/claims/checks.h"
 #include "loadtest/judge/exact/exact.h"
 
 #include <inttypes.h>

@@ -4,10 +4,9 @@
  * below that of one which had ended before it began? Walking the operations by their beginnings,
  * and the same by their ends a little behind, answers it.
  */
-#include "loadtest/judge/claims/checks.h"
+#include "loadtest/judge/claims/claims.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Operations with a value each, of which those that belong together stand together. */
@@ -31,22 +30,6 @@ static int64_t rank_of(enum ledger_state state)
 static int64_t value_of(const struct sights *sights, const struct ledger_op *op)
 {
     return sights->kind == FINDING_FENCING ? op->fence : rank_of(op->state);
-}
-
-static int by_end(const void *a, const void *b)
-{
-    const struct ledger_op *left = *(const struct ledger_op *const *)a;
-    const struct ledger_op *right = *(const struct ledger_op *const *)b;
-    return (left->end_us > right->end_us) - (left->end_us < right->end_us);
-}
-
-/* By the beginnings of operations where the view's own order is by products. */
-static int by_order(const void *a, const void *b)
-{
-    const struct ledger_op *left = *(const struct ledger_op *const *)a;
-    const struct ledger_op *right = *(const struct ledger_op *const *)b;
-    int by = strcmp(left->order, right->order);
-    return by ? by : (left->start_us > right->start_us) - (left->start_us < right->start_us);
 }
 
 static bool has(const struct ledger_op *one, const struct ledger_op *two, enum ledger_state state)
@@ -97,7 +80,7 @@ static void walk(const struct sights *sights, size_t from, size_t to)
     const struct ledger_op *highest = NULL;
     size_t ended = from;
     memcpy(&sights->by_end[from], &sights->by_start[from], (to - from) * sizeof(void *));
-    qsort(&sights->by_end[from], to - from, sizeof(void *), by_end);
+    ledger_sort(&sights->by_end[from], to - from, LEDGER_BY_END, LEDGER_BY_NUMBER);
     for (size_t i = from; i < to; i++) {
         const struct ledger_op *then = sights->by_start[i];
         for (; ended < to && sights->by_end[ended]->end_us < then->start_us; ended++) {
@@ -109,20 +92,11 @@ static void walk(const struct sights *sights, size_t from, size_t to)
     }
 }
 
-static bool together(const struct sights *sights, size_t i, size_t k)
+static void walk_groups(const struct sights *sights, enum ledger_by by)
 {
-    const struct ledger_op *one = sights->by_start[i], *two = sights->by_start[k];
-    return sights->kind == FINDING_FENCING ? one->product == two->product
-                                           : strcmp(one->order, two->order) == 0;
-}
-
-static void walk_groups(const struct sights *sights)
-{
-    for (size_t from = 0, to = 1; from < sights->count; to++) {
-        if (to < sights->count && together(sights, from, to))
-            continue;
+    for (size_t from = 0, to; from < sights->count; from = to) {
+        to = ledger_run(sights->by_start, from, sights->count, by);
         walk(sights, from, to);
-        from = to;
     }
 }
 
@@ -143,13 +117,13 @@ void check_order_in_time(struct view *view)
         if (shows_state(view->times[i]))
             sights.by_start[sights.count++] = view->times[i];
     }
-    qsort(sights.by_start, sights.count, sizeof(void *), by_order);
-    walk_groups(&sights);
+    ledger_sort(sights.by_start, sights.count, LEDGER_BY_ORDER, LEDGER_BY_START);
+    walk_groups(&sights, LEDGER_BY_ORDER);
     sights.kind = FINDING_FENCING;
     sights.count = 0;
     for (size_t i = 0; i < view->times_count; i++) {
         if (view->times[i]->fence && view->times[i]->result == LEDGER_OK)
             sights.by_start[sights.count++] = view->times[i];
     }
-    walk_groups(&sights);
+    walk_groups(&sights, LEDGER_BY_PRODUCT);
 }

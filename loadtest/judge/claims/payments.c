@@ -4,14 +4,12 @@
  * one order, at whatever times, and the row agrees with the one that was told. The books show that
  * its units came back once, and not twice (A1), and the refusals that its user may buy again (A9).
  */
-#include "loadtest/judge/claims/checks.h"
+#include "loadtest/judge/claims/claims.h"
 
 #include "base/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void tell(const struct view *view, const struct view_order *order, enum finding_kind kind,
                  const char *what, const struct ledger_op *one, const struct ledger_op *two)
@@ -82,18 +80,6 @@ static void check_order(const struct view *view, const struct view_order *order)
         tell(view, order, FINDING_HOLD_OPEN, "has a hold that is over", order->buy, order->expired);
 }
 
-/* An order's payment before whatever else was told of it, be it earlier. */
-static int by_order(const void *a, const void *b)
-{
-    const struct ledger_op *left = *(const struct ledger_op *const *)a;
-    const struct ledger_op *right = *(const struct ledger_op *const *)b;
-    int order = strcmp(left->order, right->order);
-    int payment = (right->kind == LEDGER_PAY) - (left->kind == LEDGER_PAY);
-    if (order != 0 || payment != 0)
-        return order != 0 ? order : payment;
-    return (left > right) - (left < right);
-}
-
 /* Orders that were paid, or seen as sold, and are not there; who pays twice has lost one. */
 static void check_absent(const struct view *view)
 {
@@ -107,11 +93,10 @@ static void check_absent(const struct view *view)
         if (sold && !view_find(view, op->order))
             told[count++] = op;
     }
-    qsort(told, count, sizeof *told, by_order);
-    for (size_t i = 0; i < count; i++) {
+    /* An order's payment before whatever else was told of it, be it earlier. */
+    ledger_sort(told, count, LEDGER_BY_ORDER, LEDGER_BY_PAYMENT);
+    for (size_t i = 0; i < count; i = ledger_run(told, i, count, LEDGER_BY_ORDER)) {
         bool paid = told[i]->kind == LEDGER_PAY;
-        if (i > 0 && strcmp(told[i]->order, told[i - 1]->order) == 0)
-            continue;
         finding_show(findings_add(view->findings, paid ? FINDING_PAID_LOST : FINDING_ABSENT,
                                   told[i]->product, 0,
                                   "order %s was told to be %s, and is not "

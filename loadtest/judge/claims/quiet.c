@@ -1,5 +1,5 @@
 /* What must agree, and what should not be there, when all is quiet. */
-#include "loadtest/judge/claims/checks.h"
+#include "loadtest/judge/claims/claims.h"
 
 #include "base/random/uuid.h"
 

@@ -12,7 +12,7 @@
  *
  * The least of a range of moments comes from a tree over the moments: O(log n) a refusal.
  */
-#include "loadtest/judge/claims/checks.h"
+#include "loadtest/judge/claims/claims.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ struct shelf {
     const struct view_product *product;
     const char *refusal; /* the code of the refusals that are looked at */
     int64_t units;       /* free before the first operation */
-    int64_t limit;       /* a user's; 0: none */
+    bool is_users;       /* of whom the limit is; 0: none */
+    int64_t limit;
     struct view_order *const *orders;
     size_t orders_count;
     const struct ledger_op *const *ops; /* restocks among them are the shelf's */
@@ -158,7 +159,22 @@ static void tell_undersold(const struct shelf *shelf)
     }
 }
 
-static size_t check_product(struct shelf *shelf)
+static void tell_false(const struct shelf *shelf, const struct ledger_op *op)
+{
+    struct findings *findings = shelf->view->findings;
+    finding_show(shelf->is_users
+                     ? findings_add(findings, FINDING_FALSE_LIMIT, op->product, 0,
+                                    "limit reached for %" PRId64 ", and user %s"
+                                    " had fewer all the while, of %" PRId64 " (0: no limit)",
+                                    op->quantity, op->user, shelf->limit)
+                     : findings_add(findings, FINDING_FALSE_SOLD_OUT, op->product, 0,
+                                    "sold out for %" PRId64 ", which were free all the while",
+                                    op->quantity),
+                 op);
+}
+
+/* How many refusals there are of the shelf. */
+static size_t check_shelf(struct shelf *shelf)
 {
     size_t refusals = 0;
     bool undersold = false;
@@ -168,44 +184,16 @@ static size_t check_product(struct shelf *shelf)
         const struct ledger_op *op = shelf->ops[i];
         if (!is_refusal(shelf, op))
             continue;
-        refusals++;
         enum refusal refusal = judge_refusal(shelf, op);
-        undersold = undersold || refusal == REFUSAL_STILL_FREE;
-        if (refusal == REFUSAL_FALSE)
-            finding_show(findings_add(shelf->view->findings, FINDING_FALSE_SOLD_OUT, op->product, 0,
-                                      "sold out for %" PRId64 ", which were free all the while",
-                                      op->quantity),
-                         op);
+        bool still_free = refusal == REFUSAL_STILL_FREE && !shelf->is_users;
+        refusals++;
+        undersold = undersold || still_free;
+        if (refusal != REFUSAL_JUSTIFIED && !still_free)
+            tell_false(shelf, op);
     }
     if (undersold && !shelf->view->people) /* whose books say it, without doubt */
         tell_undersold(shelf);
     return refusals;
-}
-
-/* The orders and buys are of one user. */
-static void check_user(struct shelf *shelf)
-{
-    list_steps(shelf);
-    build_tree(shelf);
-    for (size_t i = 0; i < shelf->ops_count; i++) {
-        const struct ledger_op *op = shelf->ops[i];
-        if (is_refusal(shelf, op) && judge_refusal(shelf, op) != REFUSAL_JUSTIFIED)
-            finding_show(findings_add(shelf->view->findings, FINDING_FALSE_LIMIT, op->product, 0,
-                                      "limit reached for %" PRId64 ", and user %s"
-                                      " had fewer all the while, of %" PRId64 " (0: no limit)",
-                                      op->quantity, op->user, shelf->limit),
-                         op);
-    }
-}
-
-static int by_user(const void *a, const void *b)
-{
-    const struct ledger_op *left = *(const struct ledger_op *const *)a;
-    const struct ledger_op *right = *(const struct ledger_op *const *)b;
-    int by = view_compare_texts(left->user, right->user);
-    if (by != 0)
-        return by;
-    return (left->number > right->number) - (left->number < right->number);
 }
 
 /* Both lists stand in the order of users, and are walked side by side. */
@@ -215,17 +203,17 @@ static void check_users(struct shelf *shelf, const struct ledger_op **buys, size
     size_t order = 0, orders_count = shelf->product->orders_count;
     for (size_t i = 0; i < buys_count;) {
         const char *user = buys[i]->user;
-        while (order < orders_count && view_compare_texts(orders[order]->row->user, user) < 0)
+        while (order < orders_count && ledger_compare_texts(orders[order]->row->user, user) < 0)
             order++;
         shelf->ops = &buys[i];
         shelf->orders = &orders[order];
-        shelf->ops_count = shelf->orders_count = 0;
-        for (; i < buys_count && view_compare_texts(buys[i]->user, user) == 0; i++)
-            shelf->ops_count++;
-        for (; order < orders_count && view_compare_texts(orders[order]->row->user, user) == 0;
+        shelf->orders_count = 0;
+        shelf->ops_count = ledger_run(buys, i, buys_count, LEDGER_BY_USER) - i;
+        i += shelf->ops_count;
+        for (; order < orders_count && ledger_compare_texts(orders[order]->row->user, user) == 0;
              order++)
             shelf->orders_count++;
-        check_user(shelf);
+        check_shelf(shelf);
     }
 }
 
@@ -238,8 +226,9 @@ static void check_limits(struct shelf *shelf)
         if (product->ops[i]->kind == LEDGER_BUY)
             buys[count++] = product->ops[i];
     }
-    qsort(buys, count, sizeof(void *), by_user);
+    ledger_sort(buys, count, LEDGER_BY_USER, LEDGER_BY_NUMBER);
     shelf->refusal = "limit_reached";
+    shelf->is_users = true;
     shelf->limit = product->sale->limit;
     shelf->units = shelf->limit ? shelf->limit : INT64_MAX / 2;
     check_users(shelf, buys, count);
@@ -249,12 +238,13 @@ static size_t check_stock_of(struct shelf *shelf)
 {
     const struct view_product *product = shelf->product;
     shelf->refusal = "sold_out";
+    shelf->is_users = false;
     shelf->units = product->sale->stock;
     shelf->ops = product->ops;
     shelf->ops_count = product->ops_count;
     shelf->orders = product->orders;
     shelf->orders_count = product->orders_count;
-    return check_product(shelf);
+    return check_shelf(shelf);
 }
 
 void check_refusals(struct view *view)

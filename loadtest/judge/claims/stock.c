@@ -5,7 +5,7 @@
  * from the moment when somebody asked for it or their hold may have ended, and as restocked from
  * the moment when that was sent. What waits to be paid is taken as what is sold is.
  */
-#include "loadtest/judge/claims/checks.h"
+#include "loadtest/judge/claims/claims.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -194,7 +194,7 @@ static void check_limit(const struct view *view, const struct view_product *prod
     size_t count = product->orders_count;
     for (size_t i = 0, from = 0; limit > 0 && i < count; i++) {
         if (i + 1 < count &&
-            view_compare_texts(orders[i + 1]->row->user, orders[from]->row->user) == 0)
+            ledger_compare_texts(orders[i + 1]->row->user, orders[from]->row->user) == 0)
             continue;
         judge_user(view, &orders[from], i + 1 - from, limit);
         from = i + 1;

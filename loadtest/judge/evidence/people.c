@@ -1,5 +1,5 @@
-/* See people.h. */
-#include "loadtest/judge/evidence/people.h"
+/* See view.h. */
+#include "loadtest/judge/evidence/view.h"
 
 #include "loadtest/base/pool.h"
 
@@ -50,18 +50,6 @@ static void count_op(struct people *out, const struct ledger_op *op)
         out->first_sold_out_us = op->end_us;
 }
 
-static int compare_ends(const void *a, const void *b)
-{
-    const struct ledger_op *const *one = a, *const *other = b;
-    return ((*one)->end_us > (*other)->end_us) - ((*one)->end_us < (*other)->end_us);
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-    const struct ledger_op *const *one = a, *const *other = b;
-    return strcmp((*one)->order, (*other)->order);
-}
-
 /* A repeat of a key that was sold is told so again: that is no second one. */
 static void fill_up(struct people *out, const struct ledger *ledger, const struct ledger_op **sold)
 {
@@ -72,7 +60,7 @@ static void fill_up(struct people *out, const struct ledger *ledger, const struc
         if (op->last == SHOP_SOLD && !(op->repeat && op->key))
             sold[count++] = op;
     }
-    qsort(sold, count, sizeof(void *), compare_ends);
+    ledger_sort(sold, count, LEDGER_BY_END, LEDGER_BY_NUMBER);
     for (size_t i = 0; i < count; i++) {
         struct person *person = people_find(out, people_name(sold[i]));
         if (++person->bought == limit)
@@ -90,9 +78,9 @@ static void count_told(struct people *out, const struct ledger *ledger,
         if (ledger->ops[i].last == SHOP_SOLD && ledger->ops[i].order)
             told[with_ids++] = &ledger->ops[i];
     }
-    qsort(told, with_ids, sizeof(void *), compare_ids);
-    for (size_t i = 0; i < with_ids; i++)
-        out->told_ids += i == 0 || compare_ids(&told[i - 1], &told[i]) != 0;
+    ledger_sort(told, with_ids, LEDGER_BY_ORDER, LEDGER_BY_NUMBER);
+    for (size_t i = 0; i < with_ids; i = ledger_run(told, i, with_ids, LEDGER_BY_ORDER))
+        out->told_ids++;
     for (size_t i = 0; i < out->count; i++)
         users += out->items[i].sold > 0;
     out->told_orders = with_ids == out->sold ? out->told_ids : users;

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 /* What a claim is: with a key the user and the key, else the user, the product and the quantity,
  * by which nobody can tell two orders apart. Those without a key come first. */
 struct claim {
@@ -18,21 +13,16 @@ struct claim {
     int64_t product, quantity;
 };
 
-int view_compare_texts(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
-}
-
 static int compare_claims(const struct claim *a, const struct claim *b)
 {
-    int by = compare(a->key != NULL, b->key != NULL);
+    int by = (a->key != NULL) - (b->key != NULL);
     if (!by)
-        by = view_compare_texts(a->user, b->user);
+        by = ledger_compare_texts(a->user, b->user);
     if (!by && a->key && b->key)
         return strcmp(a->key, b->key);
     if (!by)
-        by = compare(a->product, b->product);
-    return by ? by : compare(a->quantity, b->quantity);
+        by = rows_compare(&a->product, &b->product);
+    return by ? by : rows_compare(&a->quantity, &b->quantity);
 }
 
 static struct claim claim_of(const struct ledger_op *op)
@@ -68,8 +58,8 @@ static int ops_by_claim(const void *a, const void *b)
     const struct ledger_op *right = *(const struct ledger_op *const *)b;
     int by = view_compare_ops(left, right);
     if (!by)
-        by = compare(left->start_us, right->start_us);
-    return by ? by : compare(left->number, right->number);
+        by = rows_compare(&left->start_us, &right->start_us);
+    return by ? by : rows_compare(&left->number, &right->number);
 }
 
 static int rows_by_claim(const void *a, const void *b)
@@ -78,35 +68,17 @@ static int rows_by_claim(const void *a, const void *b)
     const struct row_order *right = *(const struct row_order *const *)b;
     struct claim one = claim_of_row(left), two = claim_of_row(right);
     int by = compare_claims(&one, &two);
-    return by ? by : view_compare_texts(left->id, right->id);
-}
-
-static int ops_by_time(const void *a, const void *b)
-{
-    const struct ledger_op *left = *(const struct ledger_op *const *)a;
-    const struct ledger_op *right = *(const struct ledger_op *const *)b;
-    int by = compare(left->product, right->product);
-    if (!by)
-        by = compare(left->start_us, right->start_us);
-    return by ? by : compare(left->number, right->number);
+    return by ? by : ledger_compare_texts(left->id, right->id);
 }
 
 static int orders_by_user(const void *a, const void *b)
 {
     const struct view_order *left = *(const struct view_order *const *)a;
     const struct view_order *right = *(const struct view_order *const *)b;
-    int by = compare(left->row->product, right->row->product);
+    int by = rows_compare(&left->row->product, &right->row->product);
     if (!by)
-        by = view_compare_texts(left->row->user, right->row->user);
-    return by ? by : view_compare_texts(left->row->id, right->row->id);
-}
-
-int view_by_order(const void *a, const void *b)
-{
-    const struct ledger_op *left = *(const struct ledger_op *const *)a;
-    const struct ledger_op *right = *(const struct ledger_op *const *)b;
-    int by = strcmp(left->order, right->order);
-    return by ? by : compare(left->number, right->number);
+        by = ledger_compare_texts(left->row->user, right->row->user);
+    return by ? by : ledger_compare_texts(left->row->id, right->row->id);
 }
 
 static int orders_by_id(const void *a, const void *b)
@@ -280,7 +252,7 @@ static void list_ops(struct view *view)
             view->buys[view->buys_count++] = op;
     }
     qsort(view->buys, view->buys_count, sizeof(void *), ops_by_claim);
-    qsort(view->times, view->times_count, sizeof(void *), ops_by_time);
+    ledger_sort(view->times, view->times_count, LEDGER_BY_PRODUCT, LEDGER_BY_START);
 }
 
 static void list_orders(struct view *view)
