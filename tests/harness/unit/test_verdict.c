@@ -12,31 +12,26 @@ static struct books computed(int64_t initial, int64_t restocked, int64_t sold, i
     return audit;
 }
 
-/* An example: 20 buyers, stock 1, no lock. */
-TEST(twenty_buyers_of_one_unit)
+TEST(books_are_computed)
 {
-    struct books audit = computed(1, 0, 20, 0);
-    HAS(audit, oversold, 19, lost_updates, 19);
-    assert_false(books_consistent(&audit));
-}
-
-TEST(lost_updates_without_overselling)
-{
-    struct books audit = computed(1000, 0, 30, 990);
-    HAS(audit, oversold, 0, lost_updates, 20);
-    /* Restocks that were lost leave less than there should be. */
-    audit = computed(0, 50, 0, 40);
-    HAS(audit, lost_updates, 10, oversold, 0);
-}
-
-TEST(a_negative_stock_is_inconsistent)
-{
-    struct books audit = computed(10, 0, 11, -1);
-    HAS(audit, oversold, 1, lost_updates, 0, negative, 1);
-    assert_false(books_consistent(&audit));
-    struct books exact = computed(10, 5, 15, 0);
-    assert_true(books_consistent(&exact));
-    assert_int_equal(books_violations(&exact), 0);
+    static const struct {
+        int64_t initial, restocked, sold, left;
+        struct books is;
+    } cases[] = {
+        {1, 0, 20, 0, {.oversold = 19, .lost_updates = 19}}, /* 20 buyers, stock 1, no lock */
+        {1000, 0, 30, 990, {.lost_updates = 20}},
+        {0, 50, 0, 40, {.lost_updates = 10}}, /* of restocks that were lost */
+        {10, 0, 11, -1, {.oversold = 1, .negative = 1}},
+        {10, 5, 15, 0, {.oversold = 0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct books audit =
+            computed(cases[i].initial, cases[i].restocked, cases[i].sold, cases[i].left);
+        const struct books *is = &cases[i].is;
+        HAS(audit, oversold, is->oversold, lost_updates, is->lost_updates, negative, is->negative);
+        assert_int_equal(books_violations(&audit), is->oversold + is->lost_updates + is->negative);
+        assert_int_equal(books_consistent(&audit), books_violations(&audit) == 0);
+    }
 }
 
 /* Over products, one's surplus must not hide another's loss. */
@@ -74,32 +69,7 @@ TEST(undersold_only_when_it_is_certain)
     assert_int_equal(sum.undersold, 0);
 }
 
-static struct books clean(void)
-{
-    struct books audit = {.initial_stock = 100, .sold = 100, .confirmed_rows = 100};
-    books_compute(&audit);
-    books_add_strategies(&audit, "conditional");
-    return audit;
-}
-
-static enum verdict judge(bool promised, const struct books *audit)
-{
-    struct evidence evidence = {.scenario = SCENARIO_HOT,
-                                .promised = promised,
-                                .complete = true,
-                                .done = audit->confirmed_rows,
-                                .refused = 64,
-                                .audit = audit};
-    return verdict_of(&evidence);
-}
-
-TEST(clean_books_are_kept_or_prove_nothing)
-{
-    struct books audit = clean();
-    assert_int_equal(judge(true, &audit), VERDICT_KEPT);
-    assert_int_equal(judge(false, &audit), VERDICT_PROVED_NOTHING);
-}
-
+/* One violation is enough; without a promise it shows the danger. */
 TEST(every_violation_counts)
 {
     static const struct books all[] = {
@@ -107,64 +77,48 @@ TEST(every_violation_counts)
         {.limit_violations = 1}, {.negative = 1},     {.undersold = 1},
         {.missing = 1},          {.resold = 1},       {.unrepeatable = 1}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        struct books audit = clean();
+        struct books audit = computed(100, 0, 100, 0);
+        struct evidence evidence = {
+            .promised = true, .complete = true, .done = 100, .audit = &audit};
         books_add(&audit, &all[i]);
-        if (judge(true, &audit) != VERDICT_BROKEN || judge(false, &audit) != VERDICT_UNSAFE)
+        enum verdict promised = verdict_of(&evidence);
+        evidence.promised = false;
+        if (promised != VERDICT_BROKEN || verdict_of(&evidence) != VERDICT_UNSAFE)
             fail_msg("violation %zu", i);
     }
 }
 
-TEST(nothing_sold_proves_nothing)
-{
-    struct books audit = {.initial_stock = 100, .stock = 100};
-    books_compute(&audit);
-    assert_int_equal(judge(true, &audit), VERDICT_PROVED_NOTHING);
-    assert_int_equal(judge(false, &audit), VERDICT_PROVED_NOTHING);
-}
+#define SOLDOUT SCENARIO_SOLDOUT
 
-TEST(a_phase_that_did_not_end_proves_nothing)
+TEST(a_verdict_follows_from_the_evidence)
 {
-    struct books audit = clean();
-    struct evidence evidence = {.promised = true, .complete = false, .done = 50, .audit = &audit};
-    assert_int_equal(verdict_of(&evidence), VERDICT_PROVED_NOTHING);
-    audit.oversold = 1;
-    assert_int_equal(verdict_of(&evidence), VERDICT_BROKEN);
-}
-
-TEST(two_strategies_on_one_product_prove_nothing)
-{
-    struct books audit = clean();
-    books_add_strategies(&audit, "none");
-    assert_int_equal(judge(true, &audit), VERDICT_PROVED_NOTHING);
-    audit.oversold = 3;
-    assert_int_equal(judge(true, &audit), VERDICT_PROVED_NOTHING);
-}
-
-TEST(an_internal_error_is_broken_whatever_was_promised)
-{
-    struct books audit = clean();
-    struct evidence evidence = {
-        .complete = true, .done = 100, .internal_errors = 1, .audit = &audit};
-    assert_int_equal(verdict_of(&evidence), VERDICT_BROKEN);
-}
-
-TEST(soldout_wants_refusals_and_no_sale)
-{
-    struct books audit = {0};
-    books_compute(&audit);
-    struct evidence evidence = {.scenario = SCENARIO_SOLDOUT,
-                                .promised = true,
-                                .complete = true,
-                                .refused = 1,
-                                .audit = &audit};
-    assert_int_equal(verdict_of(&evidence), VERDICT_KEPT);
-    evidence.refused = 0;
-    assert_int_equal(verdict_of(&evidence), VERDICT_PROVED_NOTHING);
-    evidence.promised = false;
-    evidence.refused = 1;
-    assert_int_equal(verdict_of(&evidence), VERDICT_PROVED_NOTHING);
-    audit.oversold = 1;
-    assert_int_equal(verdict_of(&evidence), VERDICT_UNSAFE);
+    static const struct books good = {.strategies_count = 1},
+                              oversold = {.oversold = 1, .strategies_count = 1},
+                              two = {.strategies_count = 2},
+                              two_oversold = {.oversold = 3, .strategies_count = 2};
+    static const struct {
+        const char *what;
+        struct evidence is; /* scenario, promised, complete, done, refused, internal errors */
+        enum verdict verdict;
+    } cases[] = {
+        {"clean", {0, true, true, 100, 64, 0, &good}, VERDICT_KEPT},
+        {"clean, not promised", {0, false, true, 100, 64, 0, &good}, VERDICT_PROVED_NOTHING},
+        {"nothing sold", {0, true, true, 0, 64, 0, &good}, VERDICT_PROVED_NOTHING},
+        {"nothing sold either", {0, false, true, 0, 64, 0, &good}, VERDICT_PROVED_NOTHING},
+        {"did not end", {0, true, false, 50, 0, 0, &good}, VERDICT_PROVED_NOTHING},
+        {"did not end, oversold", {0, true, false, 50, 0, 0, &oversold}, VERDICT_BROKEN},
+        {"two strategies", {0, true, true, 100, 64, 0, &two}, VERDICT_PROVED_NOTHING},
+        {"two, oversold", {0, true, true, 100, 64, 0, &two_oversold}, VERDICT_PROVED_NOTHING},
+        {"internal error", {0, false, true, 100, 0, 1, &good}, VERDICT_BROKEN},
+        {"all refused", {SOLDOUT, true, true, 0, 1, 0, &good}, VERDICT_KEPT},
+        {"nobody refused", {SOLDOUT, true, true, 0, 0, 0, &good}, VERDICT_PROVED_NOTHING},
+        {"refused, not promised", {SOLDOUT, false, true, 0, 1, 0, &good}, VERDICT_PROVED_NOTHING},
+        {"refused, oversold", {SOLDOUT, false, true, 0, 1, 0, &oversold}, VERDICT_UNSAFE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (verdict_of(&cases[i].is) != cases[i].verdict)
+            fail_msg("%s: %s", cases[i].what, verdict_name(verdict_of(&cases[i].is)));
+    }
 }
 
 TEST(the_promise_depends_on_instances_and_body)
@@ -178,15 +132,6 @@ TEST(the_promise_depends_on_instances_and_body)
     assert_true(promise_in_force(&none, 1, true));
 }
 
-TEST(merging_takes_the_stronger_word)
-{
-    assert_int_equal(verdict_merge(VERDICT_KEPT, VERDICT_PROVED_NOTHING), VERDICT_PROVED_NOTHING);
-    assert_int_equal(verdict_merge(VERDICT_PROVED_NOTHING, VERDICT_UNSAFE), VERDICT_UNSAFE);
-    assert_int_equal(verdict_merge(VERDICT_BROKEN, VERDICT_KEPT), VERDICT_BROKEN);
-    assert_int_equal(verdict_merge(VERDICT_BROKEN, VERDICT_NO_RUN), VERDICT_BROKEN);
-    assert_int_equal(verdict_merge(VERDICT_UNSAFE, VERDICT_NO_RUN), VERDICT_NO_RUN);
-}
-
 static int exit_status(enum verdict a, enum verdict b)
 {
     struct verdict_tally tally = {{0}};
@@ -195,14 +140,24 @@ static int exit_status(enum verdict a, enum verdict b)
     return verdict_exit_status(&tally);
 }
 
-TEST(exit_statuses)
+TEST(merging_takes_the_stronger_word)
 {
-    struct verdict_tally nothing = {{0}};
-    assert_int_equal(verdict_exit_status(&nothing), 2);
-    assert_int_equal(exit_status(VERDICT_KEPT, VERDICT_UNSAFE), 0);
-    assert_int_equal(exit_status(VERDICT_KEPT, VERDICT_BROKEN), 1);
-    assert_int_equal(exit_status(VERDICT_NO_RUN, VERDICT_BROKEN), 1);
-    assert_int_equal(exit_status(VERDICT_PROVED_NOTHING, VERDICT_BROKEN), 1);
-    assert_int_equal(exit_status(VERDICT_KEPT, VERDICT_PROVED_NOTHING), 2);
-    assert_int_equal(exit_status(VERDICT_KEPT, VERDICT_NO_RUN), 2);
+    static const struct {
+        enum verdict a, b, merged;
+        int exit_status;
+    } cases[] = {
+        {VERDICT_KEPT, VERDICT_UNSAFE, VERDICT_UNSAFE, 0},
+        {VERDICT_KEPT, VERDICT_PROVED_NOTHING, VERDICT_PROVED_NOTHING, 2},
+        {VERDICT_PROVED_NOTHING, VERDICT_UNSAFE, VERDICT_UNSAFE, 2},
+        {VERDICT_KEPT, VERDICT_NO_RUN, VERDICT_NO_RUN, 2},
+        {VERDICT_UNSAFE, VERDICT_NO_RUN, VERDICT_NO_RUN, 2},
+        {VERDICT_BROKEN, VERDICT_KEPT, VERDICT_BROKEN, 1},
+        {VERDICT_BROKEN, VERDICT_NO_RUN, VERDICT_BROKEN, 1},
+        {VERDICT_PROVED_NOTHING, VERDICT_BROKEN, VERDICT_BROKEN, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(verdict_merge(cases[i].a, cases[i].b), cases[i].merged);
+        assert_int_equal(exit_status(cases[i].a, cases[i].b), cases[i].exit_status);
+    }
+    assert_int_equal(verdict_exit_status(&(struct verdict_tally){{0}}), 2);
 }

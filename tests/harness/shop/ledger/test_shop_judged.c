@@ -139,7 +139,7 @@ TEST_WITH(a_run_that_was_ended_has_no_verdict, program_alone, program_end)
     is_refused("ledger.jsonl", "/ledger.jsonl: it was cut off: the run did not come to its end");
 }
 
-/* All that makes a ledger no ledger: harness.shop_ledger; or another sale's: harness.shop_again. */
+/* All that makes a ledger no ledger: harness.ledger; or another sale's: harness.shop_again. */
 TEST_WITH(what_is_no_ledger_of_this_sale_is_refused, program_alone, program_end)
 {
     own_shop_write("");
