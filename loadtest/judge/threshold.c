@@ -224,11 +224,11 @@ bool threshold_is_met(const struct threshold *threshold, const struct measured *
                                                    : value >= limit;
 }
 
-const struct threshold *thresholds_find(const struct thresholds *thresholds,
-                                        const struct measured *measured, bool met)
+const struct threshold *thresholds_find_broken(const struct thresholds *thresholds,
+                                               const struct measured *measured)
 {
     for (size_t i = 0; i < thresholds->count; i++) {
-        if (threshold_is_met(&thresholds->items[i], measured) == met)
+        if (!threshold_is_met(&thresholds->items[i], measured))
             return &thresholds->items[i];
     }
     return NULL;
@@ -259,10 +259,4 @@ const char *threshold_say_value(const struct threshold *threshold, double value,
     else
         snprintf(out, size, "%s: %s", threshold->text, is);
     return out;
-}
-
-const char *threshold_say(const struct threshold *threshold, const struct measured *measured,
-                          char *out, size_t size)
-{
-    return threshold_say_value(threshold, threshold_value(threshold, measured), out, size);
 }

@@ -74,14 +74,11 @@ bool thresholds_are_measured(const char *flag, const struct thresholds *threshol
 double threshold_value(const struct threshold *threshold, const struct measured *measured);
 /* Whether the condition is met. */
 bool threshold_is_met(const struct threshold *threshold, const struct measured *measured);
-/* The first that is met, or is not met; NULL: there is none. */
-const struct threshold *thresholds_find(const struct thresholds *thresholds,
-                                        const struct measured *measured, bool met);
+/* The first that is not met; NULL: there is none. */
+const struct threshold *thresholds_find_broken(const struct thresholds *thresholds,
+                                               const struct measured *measured);
 
-/* "p99>250ms: 312.4 ms, 62.4 ms more", of one that is met or not; returns `out`. */
-const char *threshold_say(const struct threshold *threshold, const struct measured *measured,
-                          char *out, size_t size);
-/* The same of a value that was measured before. */
+/* "p99>250ms: 312.4 ms, 62.4 ms more", of a value that meets it or not; returns `out`. */
 const char *threshold_say_value(const struct threshold *threshold, double value, char *out,
                                 size_t size);
 

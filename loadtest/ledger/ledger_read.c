@@ -243,21 +243,6 @@ static bool take_answer(const struct reading *reading, struct ledger_op *op)
            refuse(reading, "a buy that is ok needs a key or an order");
 }
 
-static bool read_end(struct reading *reading)
-{
-    int64_t number;
-    if (!need_number(reading, "op", 1, &number))
-        return false;
-    struct ledger_op *op = ledger_find_op(reading->out, number);
-    if (!op) { /* of a sort that was skipped, or of nothing */
-        reading->out->skipped++;
-        return true;
-    }
-    if (op->end_us != LEDGER_NEVER)
-        return refuse(reading, "op %lld ends twice", (long long)number);
-    return take_answer(reading, op);
-}
-
 /* --- purchases of a shop: what an answer meant stands in "is", one word for a result, a code and a
  * state --- */
 
@@ -311,16 +296,11 @@ static bool was_answered(const struct reading *reading, const struct ledger_op *
     return op->result != LEDGER_FAIL || get(reading, "sent_us");
 }
 
-static bool read_answer(struct reading *reading, int64_t number)
+static bool take_meaning_of(struct reading *reading, struct ledger_op *op)
 {
     enum shop_meaning meaning;
     bool asked;
     int64_t status;
-    struct ledger_op *op = ledger_find_op(reading->out, number);
-    if (!op)
-        return refuse(reading, "op %lld ends, and has not begun", (long long)number);
-    if (op->status != -1)
-        return refuse(reading, "op %lld ends twice", (long long)number);
     if (!take_switch(reading, "asked", true, &asked) ||
         !take_meaning(reading, "is", SHOP_UNKNOWN, &meaning) ||
         !take_count(reading, "status", STATUS_MAX, &status))
@@ -332,18 +312,8 @@ static bool read_answer(struct reading *reading, int64_t number)
     if (asked)
         return take_sale(reading, op);
     if (was_answered(reading, op))
-        return refuse(reading, "op %lld was not asked, and was answered", (long long)number);
+        return refuse(reading, "op %lld was not asked, and was answered", (long long)op->number);
     return take_unasked(reading, op);
-}
-
-static bool read_op(struct reading *reading)
-{
-    int64_t number;
-    if (!need_number(reading, "op", 1, &number))
-        return false;
-    if (reading->sent)
-        return refuse(reading, "op %lld stands behind the end of the load", (long long)number);
-    return get(reading, "is") ? read_answer(reading, number) : read_purchase(reading, number);
 }
 
 /* --- how a shop's load went, and its books --- */
@@ -428,6 +398,29 @@ static bool read_done(struct reading *reading)
 
 /* --- lines --- */
 
+/* The end of an operation, or the beginning of a shop's. */
+static bool read_op(struct reading *reading)
+{
+    bool is_shops = reading->out->shop != NULL;
+    int64_t number;
+    if (!need_number(reading, "op", 1, &number))
+        return false;
+    if (reading->sent)
+        return refuse(reading, "op %lld stands behind the end of the load", (long long)number);
+    if (is_shops && !get(reading, "is"))
+        return read_purchase(reading, number);
+    struct ledger_op *op = ledger_find_op(reading->out, number);
+    if (!op && is_shops)
+        return refuse(reading, "op %lld ends, and has not begun", (long long)number);
+    if (!op) { /* of a sort that was skipped, or of nothing */
+        reading->out->skipped++;
+        return true;
+    }
+    if (is_shops ? op->status != -1 : op->end_us != LEDGER_NEVER)
+        return refuse(reading, "op %lld ends twice", (long long)number);
+    return is_shops ? take_meaning_of(reading, op) : take_answer(reading, op);
+}
+
 static bool read_line_of_shop(struct reading *reading)
 {
     if (reading->out->done)
@@ -456,7 +449,7 @@ static bool read_line(struct reading *reading)
     if (reading->out->shop)
         return read_line_of_shop(reading);
     if (get(reading, "op"))
-        return kind ? read_begin(reading, kind) : read_end(reading);
+        return kind ? read_begin(reading, kind) : read_op(reading);
     if (json_is_true(get(reading, "done")))
         reading->out->done = true;
     else if (!get(reading, "note")) /* a note is for people */

@@ -55,9 +55,9 @@ static bool is_held(const struct phase_result *run, const struct thresholds *slo
         snprintf(why, size, "%s", *run->error ? run->error : "no figures");
         return false;
     }
-    const struct threshold *broken = thresholds_find(slo, &measured, false);
+    const struct threshold *broken = thresholds_find_broken(slo, &measured);
     if (broken)
-        threshold_say(broken, &measured, why, size);
+        threshold_say_value(broken, threshold_value(broken, &measured), why, size);
     return !broken;
 }
 

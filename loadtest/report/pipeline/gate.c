@@ -210,7 +210,8 @@ void gate_add_load(struct junit *junit, const char *group, const struct threshol
         struct junit_case is = junit_case_of(group, one->text);
         char said[sizeof is.text];
         junit_end(&is, threshold_is_met(one, measured) ? JUNIT_FAILED : JUNIT_PASSED, "threshold",
-                  "%s", threshold_say(one, measured, said, sizeof said));
+                  "%s",
+                  threshold_say_value(one, threshold_value(one, measured), said, sizeof said));
         junit_add(junit, &is);
     }
 }

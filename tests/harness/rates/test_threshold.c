@@ -125,22 +125,24 @@ TEST(no_orders_are_no_share)
     assert_true(threshold_is_met(&list.items[1], &nothing));
 }
 
-TEST(the_first_that_is_met_is_found)
+TEST(the_first_that_is_not_met_is_found)
 {
     take("failed>10%,p99>100ms,committed<5000");
-    assert_ptr_equal(thresholds_find(&list, &ten_seconds, true), &list.items[1]);
-    assert_ptr_equal(thresholds_find(&list, &ten_seconds, false), &list.items[0]);
-    take("failed>10%");
-    assert_null(thresholds_find(&list, &ten_seconds, true));
-    list.count = 0;
-    assert_null(thresholds_find(&list, &ten_seconds, false));
+    assert_ptr_equal(thresholds_find_broken(&list, &ten_seconds), &list.items[0]);
+    take("failed<10%,committed>5000");
+    assert_ptr_equal(thresholds_find_broken(&list, &ten_seconds), &list.items[1]);
+    list.count = 1;
+    assert_null(thresholds_find_broken(&list, &ten_seconds));
 }
 
 static void says(const char *text, const char *expected)
 {
     char said[200];
     take(text);
-    assert_string_equal(threshold_say(&list.items[0], &ten_seconds, said, sizeof said), expected);
+    assert_string_equal(threshold_say_value(&list.items[0],
+                                            threshold_value(&list.items[0], &ten_seconds), said,
+                                            sizeof said),
+                        expected);
 }
 
 TEST(it_says_by_how_much)
