@@ -6,7 +6,6 @@
 #include "loadtest/commands/line/command_line.h"
 
 #include "loadtest/base/process.h"
-#include "loadtest/judge/cells.h"
 #include "loadtest/judge/witness.h"
 
 #include <inttypes.h>
@@ -16,7 +15,6 @@ enum { LISTED_MAX = 50 }; /* consistent products beyond this many are summed up,
 
 struct listing {
     int64_t products, inconsistent;
-    size_t cell; /* 0: there are no cells */
     struct books sum;
 };
 
@@ -43,48 +41,42 @@ static void list(void *context, const struct witness_product *product)
         return;
     char name[48];
     int used = snprintf(name, sizeof name, "%" PRId64, product->id);
-    if (listing->cell > 0)
-        snprintf(name + used, sizeof name - (size_t)used, " (%zu)", listing->cell);
+    if (product->cell > 0)
+        snprintf(name + used, sizeof name - (size_t)used, " (%zu)", product->cell);
     print_row(name, &product->audit);
 }
 
-static bool list_all(const char *database, const char *schema, int64_t first, int64_t last,
-                     struct listing *listing, struct error *error)
+static int audit(struct witness *witness, const struct audit_options *options)
 {
-    struct witness *witness = witness_create(database, schema, error);
-    bool made = witness && witness_audit(witness, first, last, list, listing, error);
-    witness_destroy(witness);
-    if (!made && listing->cell > 0)
-        error_prefix(error, "cell %zu", listing->cell);
-    return made;
-}
-
-int command_audit(const struct audit_options *options)
-{
-    const struct option_texts *databases = &options->shared.databases;
-    const struct cells_plan plan = {.databases = databases->items,
-                                    .count = databases->count,
-                                    .schema = options->shared.schema,
-                                    .first = options->product ? options->product : INT64_MIN,
-                                    .last = options->product ? options->product : INT64_MAX};
+    size_t cells = options->shared.databases.count;
+    int64_t first = options->product ? options->product : INT64_MIN;
+    int64_t last = options->product ? options->product : INT64_MAX;
     struct listing listing = {0};
     struct error error;
     int64_t wrong = 0;
-    for (size_t i = 0; i < plan.count; i++) {
-        listing.cell = plan.count > 1 ? i + 1 : 0;
-        if (!list_all(plan.databases[i], plan.schema, plan.first, plan.last, &listing, &error))
-            return process_fail(error.text);
-    }
+    if (!witness_audit(witness, first, last, list, &listing, &error))
+        return process_fail(error.text);
     if (listing.products == 0)
         return process_fail(options->product ? "--product: there is no such product"
                                              : "there are no products: nothing was audited");
     if (listing.products > 1)
         print_row("all", &listing.sum);
-    if (plan.count > 1 && !cells_audit(&plan, stdout, &wrong, &error))
+    if (cells > 1 && !witness_audit_cells(witness, first, last, stdout, &wrong, &error))
         return process_fail(error.text);
     printf("%" PRId64 " of %" PRId64 " products agree\n", listing.products - listing.inconsistent,
            listing.products);
-    if (plan.count > 1)
-        printf("%zu cells: %" PRId64 " wrong beside each other\n", plan.count, wrong);
+    if (cells > 1)
+        printf("%zu cells: %" PRId64 " wrong beside each other\n", cells, wrong);
     return listing.inconsistent || wrong ? 1 : 0;
+}
+
+int command_audit(const struct audit_options *options)
+{
+    const struct option_texts *databases = &options->shared.databases;
+    struct error error;
+    struct witness *witness =
+        witness_create_cells(databases->items, databases->count, options->shared.schema, &error);
+    int status = witness ? audit(witness, options) : process_fail(error.text);
+    witness_destroy(witness);
+    return status;
 }

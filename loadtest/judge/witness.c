@@ -4,13 +4,16 @@
 #include "loadtest/base/pool.h"
 #include "loadtest/judge/connect.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct witness {
     struct tables tables; /* its connection owned */
+    size_t cell;          /* its number; 0: there are no cells */
     PGresult *sales;      /* owned: ids and epochs as they were remembered; NULL: none */
+    PGresult *list;       /* owned: of a cell that is compared with others; NULL: none */
     int64_t first, last;
     struct witness *next; /* owned: of the next cell; NULL: there is none */
 };
@@ -142,10 +145,12 @@ struct witness *witness_create_cells(const char *const *conninfos, size_t count,
     for (size_t i = count; i-- > 0;) {
         struct witness *cell = witness_create(conninfos[i], schema, error);
         if (!cell) {
-            error_prefix(error, "cell %zu", i + 1);
+            if (count > 1)
+                error_prefix(error, "cell %zu", i + 1);
             witness_destroy(first);
             return NULL;
         }
+        cell->cell = count > 1 ? i + 1 : 0;
         cell->next = first;
         first = cell;
     }
@@ -157,6 +162,7 @@ void witness_destroy(struct witness *witness)
     while (witness) {
         struct witness *next = witness->next;
         PQclear(witness->sales);
+        PQclear(witness->list);
         PQfinish(witness->tables.connection);
         free(witness);
         witness = next;
@@ -164,10 +170,12 @@ void witness_destroy(struct witness *witness)
 }
 
 /* What a statement gave; NULL: nothing, and the error says who asked. */
-static PGresult *told(PGresult *result, struct error *error)
+static PGresult *told(const struct witness *witness, PGresult *result, struct error *error)
 {
     if (!result)
         error_prefix(error, "the witness");
+    if (!result && witness->cell)
+        error_prefix(error, "cell %zu", witness->cell);
     return result;
 }
 
@@ -175,7 +183,7 @@ static PGresult *query_range(struct witness *witness, const char *sql, int64_t f
                              struct error *error)
 {
     const int64_t range[] = {first, last};
-    return told(tables_ask_numbers(&witness->tables, sql, 2, range, error), error);
+    return told(witness, tables_ask_numbers(&witness->tables, sql, 2, range, error), error);
 }
 
 bool witness_audit(struct witness *witness, int64_t first, int64_t last,
@@ -188,7 +196,8 @@ bool witness_audit(struct witness *witness, int64_t first, int64_t last,
     if (!rows)
         return false;
     for (int i = 0; i < PQntuples(rows); i++) {
-        struct witness_product product = {.id = tables_number(rows, i, 0),
+        struct witness_product product = {.cell = witness->cell,
+                                          .id = tables_number(rows, i, 0),
                                           .epoch = tables_number(rows, i, 1),
                                           .limit = tables_number(rows, i, 2)};
         int64_t *figures = (void *)&product.audit;
@@ -299,7 +308,7 @@ bool witness_keyed(struct witness *witness, const struct witness_sample *sample,
     if (!witness)
         return true;
     PGresult *rows =
-        told(tables_ask_numbers(&witness->tables, keyed_sql, 3, numbers, error), error);
+        told(witness, tables_ask_numbers(&witness->tables, keyed_sql, 3, numbers, error), error);
     bool good = rows != NULL;
     for (int i = 0; good && i < PQntuples(rows); i++) {
         const struct witness_order order = {.id = PQgetvalue(rows, i, 0),
@@ -344,7 +353,8 @@ bool witness_epoch(struct witness *witness, int64_t product, int64_t *epoch, str
 static bool query_text(struct witness *witness, const char *sql, const char *value, char *out,
                        size_t size, struct error *error)
 {
-    PGresult *rows = told(tables_ask(&witness->tables, sql, value != NULL, &value, error), error);
+    PGresult *rows =
+        told(witness, tables_ask(&witness->tables, sql, value != NULL, &value, error), error);
     if (!rows)
         return false;
     snprintf(out, size, "%s", PQgetvalue(rows, 0, 0));
@@ -373,4 +383,129 @@ bool witness_setting(struct witness *witness, const char *name, char *out, size_
                      struct error *error)
 {
     return query_text(witness, "SELECT current_setting($1)", name, out, size, error);
+}
+
+/* --- cells beside each other --- */
+
+enum { SHOWN_MAX = 10 };
+
+/* Without those that have moved away: there is nothing to sell and nothing was sold, or their sale
+ * ended when no sale does, which is the mark of ops/haproxy/move-product.sh. */
+static const char products_sql[] =
+    "SELECT id FROM {schema}.product p WHERE id BETWEEN $1 AND $2 AND $3::int > 0"
+    " AND closes_at IS DISTINCT FROM '2000-01-01Z' AND (initial_stock > 0 OR stock > 0 OR "
+    "EXISTS (SELECT FROM {schema}.orders o"
+    "  WHERE o.product_id = p.id AND o.epoch = p.epoch)) ORDER BY id";
+
+/* The cell in the id's text: the first two digits of its last group. */
+static const char strays_sql[] =
+    "SELECT o.product_id, o.id, substr(o.id::text, 25, 2) FROM {schema}.orders o"
+    " JOIN {schema}.product p ON p.id = o.product_id AND p.epoch = o.epoch"
+    " WHERE p.id BETWEEN $1 AND $2 AND substr(o.id::text, 25, 2) <> lpad(to_hex($3::int), 2, '0') "
+    "ORDER BY o.id";
+
+/* Status 3: failed, so that the key is free. */
+static const char keys_sql[] =
+    "SELECT o.user_id, o.idempotency_key, o.id FROM {schema}.orders o"
+    " JOIN {schema}.product p ON p.id = o.product_id AND p.epoch = o.epoch"
+    " WHERE p.id BETWEEN $1 AND $2 AND $3::int > 0 AND o.status <> 3 AND o.idempotency_key <> ''"
+    " ORDER BY o.user_id, o.idempotency_key COLLATE \"C\", o.id";
+
+struct comparing {
+    int64_t first, last; /* products */
+    FILE *to;
+    int64_t count; /* findings of one kind so far */
+    struct error *error;
+};
+
+static bool shows(struct comparing *is)
+{
+    return is->count++ < SHOWN_MAX;
+}
+
+static PGresult *ask_cell(const struct witness *witness, const struct comparing *is,
+                          const char *sql)
+{
+    const int64_t numbers[] = {is->first, is->last, (int64_t)witness->cell};
+    return told(witness, tables_ask_numbers(&witness->tables, sql, 3, numbers, is->error),
+                is->error);
+}
+
+static bool find_strays(const struct witness *cell, struct comparing *is)
+{
+    PGresult *rows = ask_cell(cell, is, strays_sql);
+    for (int i = 0; rows && i < PQntuples(rows); i++) {
+        if (shows(is))
+            fprintf(is->to, "product %s: order %s is in cell %zu, and its id names cell %ld\n",
+                    PQgetvalue(rows, i, 0), PQgetvalue(rows, i, 1), cell->cell,
+                    strtol(PQgetvalue(rows, i, 2), NULL, 16));
+    }
+    PQclear(rows);
+    return rows && (!cell->next || find_strays(cell->next, is));
+}
+
+/* By a number, and by a text behind it where there is one. */
+static int compare(const PGresult *a, int i, const PGresult *b, int k)
+{
+    int64_t left = tables_number(a, i, 0), right = tables_number(b, k, 0);
+    int by = (left > right) - (left < right);
+    return by || PQnfields(a) == 1 ? by : strcmp(PQgetvalue(a, i, 1), PQgetvalue(b, k, 1));
+}
+
+/* A product, or a key, that both lists have. */
+static void say_double(FILE *to, const struct witness *one, int i, const struct witness *two, int k)
+{
+    if (PQnfields(one->list) == 1)
+        fprintf(to, "product %s is in cell %zu, and in cell %zu\n", PQgetvalue(one->list, i, 0),
+                one->cell, two->cell);
+    else
+        fprintf(to, "user %s: the key %s has an order in cell %zu, %s, and in cell %zu, %s\n",
+                PQgetvalue(one->list, i, 0), PQgetvalue(one->list, i, 1), one->cell,
+                PQgetvalue(one->list, i, 2), two->cell, PQgetvalue(two->list, k, 2));
+}
+
+static void compare_lists(const struct witness *one, const struct witness *two,
+                          struct comparing *is)
+{
+    for (int i = 0, k = 0; i < PQntuples(one->list) && k < PQntuples(two->list);) {
+        int by = compare(one->list, i, two->list, k);
+        if (by == 0 && shows(is))
+            say_double(is->to, one, i, two, k);
+        i += by <= 0;
+        k += by >= 0;
+    }
+}
+
+/* Each database is asked for its own rows in one order, and two such lists are walked side by side
+ * for what both have. */
+static bool find_doubles(struct witness *cells, struct comparing *is, const char *sql)
+{
+    for (struct witness *cell = cells; cell; cell = cell->next) {
+        PQclear(cell->list);
+        cell->list = ask_cell(cell, is, sql);
+        if (!cell->list)
+            return false;
+    }
+    for (const struct witness *one = cells; one; one = one->next)
+        for (const struct witness *two = one->next; two; two = two->next)
+            compare_lists(one, two, is);
+    return true;
+}
+
+bool witness_audit_cells(struct witness *witness, int64_t first, int64_t last, FILE *to,
+                         int64_t *wrong, struct error *error)
+{
+    static const char *const kinds[] = {products_sql, strays_sql, keys_sql};
+    struct comparing is = {.first = first, .last = last, .to = to, .error = error};
+    *wrong = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        is.count = 0;
+        if (!(kinds[i] == strays_sql ? find_strays(witness, &is)
+                                     : find_doubles(witness, &is, kinds[i])))
+            return false;
+        if (is.count > SHOWN_MAX)
+            fprintf(to, "and %" PRId64 " more\n", is.count - SHOWN_MAX);
+        *wrong += is.count;
+    }
+    return true;
 }

@@ -11,14 +11,16 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct witness;
 
 /* `conninfo` "": libpq's PG* variables; `schema`: of the servers' tables, as --schema takes it.
  * NULL with the error when the database is out of reach. */
 struct witness *witness_create(const char *conninfo, const char *schema, struct error *error);
-/* The databases of a shop's cells, each of which has products of its own: sums are over all of
- * them, in the order of the cells, and what is asked of a database itself is asked of the first. */
+/* The databases of a shop's cells, where there are several, each of which has products of its own:
+ * sums are over all of them, in the order of the cells, and what is asked of a database itself is
+ * asked of the first. */
 struct witness *witness_create_cells(const char *const *conninfos, size_t count, const char *schema,
                                      struct error *error);
 void witness_destroy(struct witness *witness);
@@ -29,6 +31,7 @@ const char *witness_schema(const struct witness *witness);
 /* Calls `each` for every product from `first` to `last`, in id order, all from one snapshot; cell
  * after cell. */
 struct witness_product {
+    size_t cell; /* whose database has it; 0: there are no cells */
     int64_t id, epoch;
     int64_t limit;      /* units that a user may have; 0: any number */
     struct books audit; /* computed */
@@ -39,6 +42,13 @@ bool witness_audit(struct witness *witness, int64_t first, int64_t last,
 /* The same, together. */
 bool witness_sum(struct witness *witness, int64_t first, int64_t last, struct books *sum,
                  struct error *error);
+
+/* What the databases of cells must not show beside each other, however good each one's own books
+ * are: a product is sold in one of them, an order in the one that its id names, and a user's
+ * Idempotency-Key has one order in all of them. Only sales that run now count. Writes a line for
+ * each thing that is wrong, the first few of a kind, and counts all of them. */
+bool witness_audit_cells(struct witness *witness, int64_t first, int64_t last, FILE *to,
+                         int64_t *wrong, struct error *error);
 
 /* A few units of work that the harness waits for or asks about, for the products from `first` to
  * `last`. */

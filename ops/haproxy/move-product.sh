@@ -32,7 +32,7 @@ exec 9>>"$map.lock"   # whose end is this script's alone, so that a killed one h
 flock -n 9 || die "another one is at work on $map"
 
 # From then on nothing is sold of it. No sale ends at that time by itself, so it is this script's mark, which the audit of
-# all cells knows (loadtest/judge/cells.c).
+# all cells knows (loadtest/judge/witness.c).
 readonly moved=2000-01-01T00:00:00
 
 status='' body=''
