@@ -14,8 +14,8 @@ struct key {
     const struct view *view;
     const struct ledger_op *const *ops;
     size_t ops_count;
-    const struct row_order *const *rows;
-    size_t rows_count;
+    struct view_order *const *orders;
+    size_t orders_count;
 };
 
 /* A refusal is not remembered: an order that was accepted and then failed gives its key up. */
@@ -130,34 +130,27 @@ static void check_key(const struct key *key)
     const struct ledger_op *op = key->ops[0];
     size_t counts[LEDGER_RESULTS], taking = 0;
     count_results(key, counts);
-    for (size_t i = 0; i < key->rows_count; i++) {
-        if (!view_takes(key->rows[i]))
+    for (size_t i = 0; i < key->orders_count; i++) {
+        if (!view_takes(key->orders[i]->row))
             continue;
         taking++;
-        check_goods(key, key->rows[i]);
+        check_goods(key, key->orders[i]->row);
     }
     if (taking > 1) {
         struct finding *finding =
             findings_add(view->findings, FINDING_DUPLICATE, op->product,
-                         (int64_t)(taking - 1) * key->rows[0]->quantity,
+                         (int64_t)(taking - 1) * key->orders[0]->row->quantity,
                          "user %s, key %s has %zu orders", op->user, op->key, taking);
         for (size_t i = 0; i < key->ops_count; i++)
             finding_show(finding, key->ops[i]);
     }
     if (taking > 0 && counts[LEDGER_OK] == 0 && counts[LEDGER_INFO] == 0) {
-        struct finding *finding =
-            findings_add(view->findings, FINDING_REFUSED, op->product, key->rows[0]->quantity,
-                         "order %s is there, and its key was refused", key->rows[0]->id);
+        struct finding *finding = findings_add(
+            view->findings, FINDING_REFUSED, op->product, key->orders[0]->row->quantity,
+            "order %s is there, and its key was refused", key->orders[0]->row->id);
         show_results(finding, key, LEDGER_FAIL);
     }
     check_repeats(key);
-}
-
-/* Whether one of the claim's answers named the row. */
-static bool is_named(const struct key *key, const struct row_order *row)
-{
-    const struct view_order *order = view_find(key->view, row->id);
-    return order && order->buy;
 }
 
 /* Rows that no answer named, against answers that named none. */
@@ -167,8 +160,8 @@ static void check_keyless(const struct key *key)
     const struct ledger_op *op = key->ops[0];
     size_t counts[LEDGER_RESULTS], unnamed = 0;
     count_results(key, counts);
-    for (size_t i = 0; i < key->rows_count; i++)
-        unnamed += view_takes(key->rows[i]) && !is_named(key, key->rows[i]);
+    for (size_t i = 0; i < key->orders_count; i++)
+        unnamed += view_takes(key->orders[i]->row) && !key->orders[i]->buy;
     if (unnamed <= counts[LEDGER_INFO])
         return;
     size_t excess = unnamed - counts[LEDGER_INFO];
@@ -234,23 +227,23 @@ static void check_keys(const struct view *view)
     size_t row = 0;
     for (size_t i = 0; i < view->buys_count;) {
         const struct ledger_op *op = view->buys[i];
-        for (; row < rows_count && view_compare_row(op, view->sold[row]) > 0; row++)
-            check_invented(view, view->sold[row]);
-        struct key key = {.view = view, .ops = &view->buys[i], .rows = &view->sold[row]};
+        for (; row < rows_count && view_compare_row(op, view->by_claim[row]->row) > 0; row++)
+            check_invented(view, view->by_claim[row]->row);
+        struct key key = {.view = view, .ops = &view->buys[i], .orders = &view->by_claim[row]};
         for (; i < view->buys_count && view_compare_ops(op, view->buys[i]) == 0; i++) {
             if (view->buys[i]->result == LEDGER_OK)
                 check_acknowledged(view, view->buys[i]);
             key.ops_count++;
         }
-        for (; row < rows_count && view_compare_row(op, view->sold[row]) == 0; row++)
-            key.rows_count++;
+        for (; row < rows_count && view_compare_row(op, view->by_claim[row]->row) == 0; row++)
+            key.orders_count++;
         if (op->key)
             check_key(&key);
         else
             check_keyless(&key);
     }
     for (; row < rows_count; row++)
-        check_invented(view, view->sold[row]);
+        check_invented(view, view->by_claim[row]->row);
     check_shared(view);
     check_named(view);
 }

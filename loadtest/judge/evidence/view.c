@@ -62,10 +62,10 @@ static int ops_by_claim(const void *a, const void *b)
     return by ? by : rows_compare(&left->number, &right->number);
 }
 
-static int rows_by_claim(const void *a, const void *b)
+static int orders_by_claim(const void *a, const void *b)
 {
-    const struct row_order *left = *(const struct row_order *const *)a;
-    const struct row_order *right = *(const struct row_order *const *)b;
+    const struct row_order *left = (*(const struct view_order *const *)a)->row;
+    const struct row_order *right = (*(const struct view_order *const *)b)->row;
     struct claim one = claim_of_row(left), two = claim_of_row(right);
     int by = compare_claims(&one, &two);
     return by ? by : ledger_compare_texts(left->id, right->id);
@@ -189,16 +189,16 @@ static void take_cancel(struct view_order *order, const struct ledger_op *op)
 
 static int is_claim(const void *op, const void *item)
 {
-    return view_compare_row(op, *(const struct row_order *const *)item);
+    return view_compare_row(op, (*(const struct view_order *const *)item)->row);
 }
 
 static struct view_order *find_by_key(const struct view *view, const struct ledger_op *op)
 {
     if (!op->key || op->result == LEDGER_FAIL)
         return NULL;
-    const struct row_order **found =
-        bsearch(op, view->sold, view->rows->orders_count, sizeof(void *), is_claim);
-    return found ? &view->orders[*found - view->rows->orders] : NULL;
+    struct view_order **found =
+        bsearch(op, view->by_claim, view->rows->orders_count, sizeof(void *), is_claim);
+    return found ? *found : NULL;
 }
 
 static struct view_order *find_by_user(const struct view *view, const struct ledger_op *op)
@@ -259,17 +259,16 @@ static void list_orders(struct view *view)
 {
     size_t count = view->rows->orders_count;
     for (size_t i = 0; i < count; i++) {
-        view->sold[i] = &view->rows->orders[i];
-        view->by_user[i] = &view->orders[i];
-        view->orders[i] = (struct view_order){.row = view->sold[i],
+        view->by_claim[i] = view->by_user[i] = &view->orders[i];
+        view->orders[i] = (struct view_order){.row = &view->rows->orders[i],
                                               .buy_sure_us = LEDGER_NEVER,
                                               .cancel_sure_us = LEDGER_NEVER,
                                               .hold_s = INT64_MAX,
                                               .expired_seen_us = LEDGER_NEVER};
-        if (view->sold[i]->id)
+        if (view->orders[i].row->id)
             view->by_id[view->ids_count++] = &view->orders[i];
     }
-    qsort(view->sold, count, sizeof(void *), rows_by_claim);
+    qsort(view->by_claim, count, sizeof(void *), orders_by_claim);
     qsort(view->by_user, count, sizeof(void *), orders_by_user);
     qsort(view->by_id, view->ids_count, sizeof(void *), orders_by_id);
 }
@@ -308,7 +307,7 @@ void view_init(struct view *view)
     view->buys = view_take(view, ops, sizeof(void *));
     view->times = view_take(view, ops, sizeof(void *));
     view->list = view_take(view, 2 * ops, sizeof(void *));
-    view->sold = view_take(view, orders, sizeof(void *));
+    view->by_claim = view_take(view, orders, sizeof(void *));
     view->orders = view_take(view, orders, sizeof *view->orders);
     view->by_user = view_take(view, orders, sizeof(void *));
     view->by_id = view_take(view, orders, sizeof(void *));

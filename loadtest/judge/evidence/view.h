@@ -107,8 +107,8 @@ struct view {
     const char *order_pointer;      /* borrowed; where a shop says an order's id; NULL: nowhere */
     struct pool pool;               /* owned, with all lists below */
     const struct ledger_op **buys;  /* by claim, then by their beginning */
-    const struct row_order **sold;  /* rows by claim */
     struct view_order *orders;      /* as rows->orders */
+    struct view_order **by_claim;   /* the same by claim */
     struct view_order **by_user;    /* the same by product, then by user */
     struct view_order **by_id;      /* those that have one */
     const struct ledger_op **times; /* every operation by product, then by its beginning */
