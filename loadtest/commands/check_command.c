@@ -33,12 +33,14 @@ int command_check(const struct check_options *options)
     struct error error;
     if (!ledger_read_file(&ledger, options->shared.words.items[0], LEDGER_OF_SERVERS, &error))
         return process_fail(error.text);
-    const struct redis_place place = {.locks = options->redis,
-                                      .stock = options->stock_redis,
-                                      .system_name = options->system_name};
     const struct option_texts *databases = &options->shared.databases;
-    const struct rows_place from = {databases->items, databases->count, options->shared.schema};
-    int status = redis_look_and_read(&rows, &ledger, &place, &from, &error)
+    const struct rows_place place = {.databases = databases->items,
+                                     .count = databases->count,
+                                     .schema = options->shared.schema,
+                                     .locks = options->redis,
+                                     .stock = options->stock_redis,
+                                     .system_name = options->system_name};
+    int status = redis_look_and_read(&rows, &ledger, &place, &error)
                      ? judge(&ledger, &rows, options)
                      : process_fail(error.text);
     rows_fini(&rows);

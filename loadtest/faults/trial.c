@@ -275,16 +275,18 @@ static bool judge(struct trial *trial, struct trial_result *result, struct error
 {
     const struct options *options = trial->site.plan->options;
     /* A mirror of a product that others sell is not kept up: it is loaded anew when it is used. */
-    const struct redis_place place = {.locks = options->redis,
-                                      .stock = options->stock_redis,
-                                      .system_name = options->system_name,
-                                      .nobody_sells =
-                                          !api_needs(trial->site.plan->strategy, "stock-redis")};
+    const struct rows_place place = {.databases = &options->database,
+                                     .count = 1,
+                                     .schema = options->schema,
+                                     .locks = options->redis,
+                                     .stock = options->stock_redis,
+                                     .system_name = options->system_name,
+                                     .nobody_sells =
+                                         !api_needs(trial->site.plan->strategy, "stock-redis")};
     const struct exact_limits limits = {0, EXACT_BUDGET};
     struct rows rows = {0};
     struct check_result check = {.verdict = CHECK_PROVED_NOTHING};
-    const struct rows_place from = {&options->database, 1, options->schema};
-    bool good = redis_look_and_read(&rows, &trial->site.ledger, &place, &from, error) &&
+    bool good = redis_look_and_read(&rows, &trial->site.ledger, &place, error) &&
                 check_run(&check, &trial->site.ledger, &rows, &limits, error);
     if (good) {
         take_findings(&check, result);

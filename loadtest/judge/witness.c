@@ -79,7 +79,7 @@ static const char audit_sql[] =
     " ORDER BY i.id";
 
 static const char look_sql[] =
-    "SELECT count(*), coalesce(sum(p.stock), 0) +"
+    "SELECT coalesce(sum(p.stock), 0) +"
     "  (SELECT coalesce(sum(b.stock), 0) FROM {schema}.bucket b"
     "   JOIN {schema}.product q ON q.id = b.product_id AND q.epoch = b.epoch"
     "   WHERE q.id BETWEEN $1 AND $2),"
@@ -241,10 +241,8 @@ static bool query_numbers(struct witness *witness, const char *sql, int64_t firs
 bool witness_look(struct witness *witness, int64_t first, int64_t last, struct witness_state *state,
                   struct error *error)
 {
-    int64_t seen[5] = {0};
-    bool looked = query_numbers(witness, look_sql, first, last, seen, 5, error);
-    *state = (struct witness_state){seen[0], seen[1], seen[2], seen[3], .leftovers = seen[4] != 0};
-    return looked;
+    *state = (struct witness_state){0};
+    return query_numbers(witness, look_sql, first, last, &state->stock, 4, error);
 }
 
 static PGresult *list_sales(struct witness *witness, struct error *error)
@@ -294,10 +292,8 @@ bool witness_same_sales(struct witness *witness, struct error *error)
 bool witness_holds(struct witness *witness, int64_t first, int64_t last,
                    struct witness_holdings *holdings, struct error *error)
 {
-    int64_t seen[3] = {0};
-    bool asked = query_numbers(witness, hold_sql, first, last, seen, 3, error);
-    *holdings = (struct witness_holdings){seen[0], seen[1], seen[2]};
-    return asked;
+    *holdings = (struct witness_holdings){0};
+    return query_numbers(witness, hold_sql, first, last, &holdings->orders, 3, error);
 }
 
 bool witness_keyed(struct witness *witness, const struct witness_sample *sample,

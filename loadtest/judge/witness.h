@@ -53,11 +53,10 @@ bool witness_audit_cells(struct witness *witness, int64_t first, int64_t last, F
 /* A few units of work that the harness waits for or asks about, for the products from `first` to
  * `last`. */
 struct witness_state {
-    int64_t products;
-    int64_t stock;  /* left in all */
-    int64_t orders; /* rows of the sales that run now */
-    int64_t queued; /* of them not decided */
-    bool leftovers; /* rows of earlier sales are still there */
+    int64_t stock;     /* left in all */
+    int64_t orders;    /* rows of the sales that run now */
+    int64_t queued;    /* of them not decided */
+    int64_t leftovers; /* so many databases have rows of earlier sales still */
 };
 bool witness_look(struct witness *witness, int64_t first, int64_t last, struct witness_state *state,
                   struct error *error);

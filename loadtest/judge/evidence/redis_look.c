@@ -64,7 +64,7 @@ static bool look_at_mirrors(struct rows *out, redisContext *redis, const struct 
 }
 
 static bool look_at_stock(struct rows *out, const struct ledger *ledger,
-                          const struct redis_place *place, struct error *error)
+                          const struct rows_place *place, struct error *error)
 {
     int64_t until_us = clock_mono_us() + QUIET_LIMIT_US, reserved;
     redisContext *redis = redis_link_open(*place->stock ? place->stock : place->locks, error);
@@ -103,7 +103,7 @@ static bool look_at_page(struct rows *out, redisContext *redis, const redisReply
     return true;
 }
 
-static bool look_at_locks(struct rows *out, const struct redis_place *place, struct error *error)
+static bool look_at_locks(struct rows *out, const struct rows_place *place, struct error *error)
 {
     int64_t until_us = clock_mono_us() + SCAN_LIMIT_US;
     char cursor[32] = "0";
@@ -127,7 +127,7 @@ static bool look_at_locks(struct rows *out, const struct redis_place *place, str
 }
 
 /* Mirrors first, so that the rows are no older. */
-static bool look(struct rows *out, const struct ledger *ledger, const struct redis_place *place,
+static bool look(struct rows *out, const struct ledger *ledger, const struct rows_place *place,
                  struct error *error)
 {
     if (!*place->locks && !*place->stock)
@@ -147,12 +147,11 @@ static bool agree(const struct rows *rows)
 }
 
 bool redis_look_and_read(struct rows *out, const struct ledger *ledger,
-                         const struct redis_place *place, const struct rows_place *from,
-                         struct error *error)
+                         const struct rows_place *place, struct error *error)
 {
     int64_t until_us = clock_mono_us() + AGREE_LIMIT_US;
     for (;;) {
-        if (!look(out, ledger, place, error) || !rows_read(out, ledger, from, error))
+        if (!look(out, ledger, place, error) || !rows_read(out, ledger, place, error))
             return false;
         if (agree(out) || clock_mono_us() > until_us)
             return true;

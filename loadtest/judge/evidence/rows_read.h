@@ -9,6 +9,11 @@ struct rows_place {
     const char *const *databases; /* conninfos, "": libpq's PG* variables; the first is cell 1's */
     size_t count;                 /* 1: there are no cells */
     const char *schema;           /* as --schema takes it */
+    /* Of redis_look: */
+    const char *locks; /* the locks' Redis, "": not looked at; redis://… or unix:///path */
+    const char *stock; /* redis-stock's, "": the same */
+    const char *system_name;
+    bool nobody_sells; /* from mirrors: they are not looked at */
 };
 
 /* `out` begins as (struct rows){0}, or as redis_look has left it. Free it in either case. */
@@ -22,19 +27,12 @@ bool rows_read(struct rows *out, const struct ledger *ledger, const struct rows_
  * Happy path: waits, for at most some seconds, until nothing of the products is reserved, then
  * looks. A product that is not loaded, or of another sale, has no mirror. Failure modes: a Redis
  * that is out of reach, or does not answer in time, is an error; nothing is concluded from it.
- */
-struct redis_place {
-    const char *locks; /* the locks' Redis, "": not looked at; redis://… or unix:///path */
-    const char *stock; /* redis-stock's, "": the same */
-    const char *system_name;
-    bool nobody_sells; /* from mirrors: they are not looked at */
-};
-
-/* Reads the rows, too (rows_read), and looks at both again, for at most some seconds, while a
+ *
+ * Reads the rows, too (rows_read), and looks at both again, for at most some seconds, while a
  * mirror is not what its row says: what a crash has left in it stays until the reconciler comes by,
- * which waits for a moment of quiet. `out` begins as (struct rows){0}; free it in either case. */
+ * which waits for a moment of quiet. `out` begins as (struct rows){0}; free it in either case.
+ */
 bool redis_look_and_read(struct rows *out, const struct ledger *ledger,
-                         const struct redis_place *place, const struct rows_place *from,
-                         struct error *error);
+                         const struct rows_place *place, struct error *error);
 
 #endif
