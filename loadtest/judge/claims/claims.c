@@ -330,16 +330,13 @@ static void complete(struct ledger *ledger)
 
 void claims_judge(const struct shop_terms *terms, struct ledger *ledger, struct shop_judgement *out)
 {
-    struct people people;
     struct findings findings = {0};
     struct view view = {.ledger = ledger,
                         .rows = &ledger->books,
-                        .people = &people,
                         .findings = &findings,
                         .limits = {EXACT_OPS, EXACT_BUDGET},
                         .order_pointer = terms->order_pointer};
     *out = (struct shop_judgement){.verdict = SHOP_VERDICT_INVALID};
-    people_make(&people, ledger);
     complete(ledger);
     find_all(&view);
     for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
@@ -349,7 +346,6 @@ void claims_judge(const struct shop_terms *terms, struct ledger *ledger, struct 
     conclude(&view, out);
     view_fini(&view);
     findings_fini(&findings);
-    people_fini(&people);
 }
 
 const char *claim_result_name(enum claim_result result)

@@ -1,8 +1,6 @@
 /* See view.h. */
 #include "loadtest/judge/evidence/view.h"
 
-#include "loadtest/base/pool.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,12 +99,14 @@ static void count_row(struct people *out, const struct row_order *row)
         person->second = row;
 }
 
-void people_make(struct people *out, const struct ledger *ledger)
+void people_make(struct view *view)
 {
-    const struct rows *books = &ledger->books;
-    const struct ledger_op **list = memory_take((ledger->ops_count + 1) * sizeof(void *));
+    const struct ledger *ledger = view->ledger;
+    const struct rows *books = view->rows;
+    struct people *out = view->people = pool_take(&view->pool, sizeof *out);
     *out = (struct people){
-        .items = memory_take((ledger->ops_count + books->orders_count + 1) * sizeof *out->items),
+        .items = pool_take(&view->pool,
+                           (ledger->ops_count + books->orders_count + 1) * sizeof *out->items),
         .rows_have_ids = books->has_orders,
         .rows_have_users = books->has_orders,
         .first_sold_out_us = LEDGER_NEVER};
@@ -115,15 +115,8 @@ void people_make(struct people *out, const struct ledger *ledger)
         count_op(out, &ledger->ops[i]);
     for (size_t i = 0; i < books->orders_count; i++)
         count_row(out, &books->orders[i]);
-    fill_up(out, ledger, list);
-    count_told(out, ledger, list);
-    free(list);
-}
-
-void people_fini(struct people *people)
-{
-    free(people->items);
-    *people = (struct people){0};
+    fill_up(out, ledger, view->list);
+    count_told(out, ledger, view->list);
 }
 
 struct person *people_find(const struct people *people, const char *user)

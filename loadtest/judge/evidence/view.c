@@ -312,6 +312,8 @@ void view_init(struct view *view)
     view->by_user = view_take(view, orders, sizeof(void *));
     view->by_id = view_take(view, orders, sizeof(void *));
     view->products = view_take(view, view->ledger->products_count, sizeof *view->products);
+    if (view->ledger->shop)
+        people_make(view);
     list_ops(view);
     list_orders(view);
     join(view);

@@ -30,7 +30,7 @@ struct person {
 };
 
 struct people {
-    struct person *items; /* owned; in the order of `user` */
+    struct person *items; /* in the order of `user` */
     size_t count;
     int64_t units;                       /* in all orders */
     bool rows_have_ids, rows_have_users; /* every one; of no rows: true */
@@ -40,10 +40,6 @@ struct people {
     size_t told_orders;                  /* at least so many purchases were told `sold` */
     int64_t first_sold_out_us;           /* LEDGER_NEVER: nobody was told so */
 };
-
-/* Borrows the ledger. */
-void people_make(struct people *out, const struct ledger *ledger);
-void people_fini(struct people *people);
 
 /* Every answer was a definite no. */
 static inline bool person_was_refused(const struct person *person)
@@ -99,13 +95,13 @@ struct exact_limits {
 };
 
 struct view {
-    const struct ledger *ledger; /* borrowed, as the next three */
+    const struct ledger *ledger; /* borrowed, as the next two */
     const struct rows *rows;
-    const struct people *people; /* of a shop's ledger; NULL: of our own servers' */
     struct findings *findings;
     struct exact_limits limits;
     const char *order_pointer;      /* borrowed; where a shop says an order's id; NULL: nowhere */
-    struct pool pool;               /* owned, with all lists below */
+    struct pool pool;               /* owned, with all that is below */
+    struct people *people;          /* of a shop's ledger; NULL: of our own servers' */
     const struct ledger_op **buys;  /* by claim, then by their beginning */
     struct view_order *orders;      /* as rows->orders */
     struct view_order **by_claim;   /* the same by claim */
@@ -121,6 +117,7 @@ struct view {
 
 /* `view` has what is borrowed and the limits. */
 void view_init(struct view *view);
+void people_make(struct view *view); /* its part, of a shop's */
 void view_fini(struct view *view);
 
 /* NULL: there is no such row. NULL is nobody's id. */
