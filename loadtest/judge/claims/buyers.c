@@ -124,22 +124,14 @@ static void check_keys_sent(const struct view *view)
                      example->second ? view_id(example->second) : "no other");
 }
 
-static const struct ledger_op *first_sold_out(const struct ledger *ledger)
-{
-    const struct ledger_op *op = ledger->ops;
-    while (op->last != SHOP_SOLD_OUT)
-        op++;
-    return op;
-}
-
 /* Whatever anybody may have held meanwhile, at the end it is there. */
 static void check_left(const struct view *view)
 {
     const struct rows *books = view->rows;
     int64_t units = view->people->units, stock = view->ledger->products[0].stock;
-    if (view->people->sold_out == 0)
+    const struct ledger_op *first = view->people->first_sold_out;
+    if (!first)
         return;
-    const struct ledger_op *first = first_sold_out(view->ledger);
     if (books->has_left && books->left > 0)
         findings_add(view->findings, FINDING_UNDERSOLD, product_of(view), books->left,
                      "%zu answers `sold_out`, user %.80s's the first, and %" PRId64 " are left",

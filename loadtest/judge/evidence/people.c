@@ -44,6 +44,8 @@ static void count_op(struct people *out, const struct ledger_op *op)
     out->sold += op->last == SHOP_SOLD;
     out->sold_out += op->last == SHOP_SOLD_OUT;
     out->repeats += !op->unasked && op->repeat;
+    if (op->last == SHOP_SOLD_OUT && !out->first_sold_out)
+        out->first_sold_out = op;
     if (op->last == SHOP_SOLD_OUT && op->end_us < out->first_sold_out_us)
         out->first_sold_out_us = op->end_us;
 }
@@ -71,17 +73,17 @@ static void fill_up(struct people *out, const struct ledger *ledger, const struc
 static void count_told(struct people *out, const struct ledger *ledger,
                        const struct ledger_op **told)
 {
-    size_t with_ids = 0, users = 0;
+    size_t users = 0;
     for (size_t i = 0; i < ledger->ops_count; i++) {
         if (ledger->ops[i].last == SHOP_SOLD && ledger->ops[i].order)
-            told[with_ids++] = &ledger->ops[i];
+            told[out->with_ids++] = &ledger->ops[i];
     }
-    ledger_sort(told, with_ids, LEDGER_BY_ORDER, LEDGER_BY_NUMBER);
-    for (size_t i = 0; i < with_ids; i = ledger_run(told, i, with_ids, LEDGER_BY_ORDER))
+    ledger_sort(told, out->with_ids, LEDGER_BY_ORDER, LEDGER_BY_NUMBER);
+    for (size_t i = 0; i < out->with_ids; i = ledger_run(told, i, out->with_ids, LEDGER_BY_ORDER))
         out->told_ids++;
     for (size_t i = 0; i < out->count; i++)
         users += out->items[i].sold > 0;
-    out->told_orders = with_ids == out->sold ? out->told_ids : users;
+    out->told_orders = out->with_ids == out->sold ? out->told_ids : users;
 }
 
 static void count_row(struct people *out, const struct row_order *row)

@@ -32,13 +32,15 @@ struct person {
 struct people {
     struct person *items; /* in the order of `user` */
     size_t count;
-    int64_t units;                       /* in all orders */
-    bool rows_have_ids, rows_have_users; /* every one; of no rows: true */
-    size_t sold, sold_out;               /* answers, in the end */
-    size_t repeats;                      /* of which the shop heard */
-    size_t told_ids;                     /* that buyers were told with `sold`, each once */
-    size_t told_orders;                  /* at least so many purchases were told `sold` */
-    int64_t first_sold_out_us;           /* LEDGER_NEVER: nobody was told so */
+    int64_t units;                          /* in all orders */
+    bool rows_have_ids, rows_have_users;    /* every one; of no rows: true */
+    size_t sold, sold_out;                  /* answers, in the end */
+    size_t repeats;                         /* of which the shop heard */
+    size_t with_ids;                        /* answers `sold` that told one */
+    size_t told_ids;                        /* these ids, each once */
+    size_t told_orders;                     /* at least so many purchases were told `sold` */
+    int64_t first_sold_out_us;              /* when that was told; LEDGER_NEVER: to nobody */
+    const struct ledger_op *first_sold_out; /* of the one who asked first; borrowed; NULL: none */
 };
 
 /* Every answer was a definite no. */
