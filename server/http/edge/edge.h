@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { EDGE_ADDRESS_MAX = 128, EDGE_STATUSES = 20 };
+enum { EDGE_ADDRESS_MAX = 128, EDGE_STATUSES = 24 };
 
 struct request;
 

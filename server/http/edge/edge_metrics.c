@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-static const int statuses[EDGE_STATUSES] = {200, 201, 202, 400, 401, 403, 404, 405,
-                                            409, 413, 414, 421, 431, 500, 503, 504};
+static const int statuses[EDGE_STATUSES] = {200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 410,
+                                            411, 412, 413, 414, 415, 421, 431, 500, 503, 504};
 
 static int64_t read_gauge(void *context)
 {

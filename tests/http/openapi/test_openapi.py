@@ -358,6 +358,12 @@ class Service(Shared):
             response.close()
             connection.close()
 
+    def test_statuses_are_counted(self):
+        """Those that the document has, and those of every path."""
+        documented = {status for _, _, operation in SPEC.operations() for status in operation["responses"]}
+        counted = re.findall(r'seckill_http_responses_total{status="(\d+)"}', self.server.call("getMetrics").text)
+        self.assertLessEqual(documented | {"204", "405", "411", "415"}, set(counted))
+
     def test_no_such_path(self):
         for path in ("/nothing", "/orders/", "/products/0", "/products/01", "/orders/x", "/strategies/none"):
             SPEC.check(self.server.ask("GET", path), {"404": SPEC.components["responses"]["NotFound"]}, path)
