@@ -49,7 +49,7 @@ bool problem_field(struct problem *problem, const char *field, const char *forma
     va_list args;
 
     va_start(args, format);
-    set(problem, 400, "invalid_field", field, format, args);
+    set(problem, 400, "invalid_field", *field ? field : "(empty)", format, args);
     va_end(args);
     return false;
 }

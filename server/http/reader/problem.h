@@ -31,7 +31,7 @@ __attribute__((format(printf, 5, 6))) bool problem_set(struct problem *problem, 
                                                        const char *code, const char *field,
                                                        const char *format, ...);
 
-/* 400 invalid_field. */
+/* 400 invalid_field, which always names one: a name of no character is "(empty)". */
 __attribute__((format(printf, 3, 4))) bool problem_field(struct problem *problem, const char *field,
                                                          const char *format, ...);
 

@@ -58,10 +58,14 @@ TEST(query_refuses_what_it_does_not_know)
     assert_problem("invalid_field", "Strategy");
     assert_false(read_query("wait_ms=1&wait_ms=1"));
     assert_problem("invalid_field", "wait_ms");
+    /* One whose name is empty is named all the same. */
     assert_false(read_query("wait_ms=1&&strategy=x"));
-    assert_problem("invalid_field", "");
+    assert_problem("invalid_field", "(empty)");
     assert_false(read_query("wait_ms=1&"));
-    assert_false(read_query("="));
+    assert_false(read_query("=1"));
+    assert_problem("invalid_field", "(empty)");
+    assert_false(read_query("%zz=1"));
+    assert_problem("invalid_field", "(empty)");
     assert_false(read_query("a%0d%0ab%22%5c\xff=1"));
     assert_problem("invalid_field", "a??b'??");
 }
@@ -337,7 +341,7 @@ TEST(json_names_the_member_to_blame)
         {"{\"product_id\":1,\"quantity\":1000001}", "quantity"},
         {"{\"product_id\":1,\"price\":1}", "price"},
         {"{\"product_id\":1,\"PRODUCT_ID\":1}", "PRODUCT_ID"},
-        {"{\"product_id\":1,\"\":1}", ""},
+        {"{\"product_id\":1,\"\":1}", "(empty)"},
         {"{\"product_id\":1,\"a\\r\\n\\\"\\\\\\u79d2\":1}", "a??\'????"},
         {"{\"product_id\":1,\"title\":1}", "title"},
         {"{\"product_id\":1,\"title\":\"abcd\"}", "title"},
