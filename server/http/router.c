@@ -118,5 +118,6 @@ bool router_find(struct request *request, const char *method)
     if (known)
         return problem_set(&request->problem, 405, "method_not_allowed", NULL,
                            "This resource takes %s.", request->allow);
+    request->order_id = (struct uuid){{0}}; /* of a path that only began like another */
     return problem_set(&request->problem, 404, "not_found", NULL, "There is nothing at this path.");
 }

@@ -114,6 +114,9 @@ TEST(another_cells_order_is_named_and_left_alone)
     expect_problem(server, 404, "not_found", NULL, "GET", t_text("/orders/%s", id), NULL, NULL);
     name_cell(id, 4);
     expect_problem(server, 404, "not_found", NULL, "GET", t_text("/orders/%s", id), NULL, NULL);
+    /* A path that no cell has is nobody's, whatever order stands in it. */
+    name_cell(id, 2);
+    expect_problem(server, 404, "not_found", NULL, "GET", t_text("/orders/%s/x", id), NULL, NULL);
     end();
 }
 
