@@ -333,8 +333,11 @@ static void restocked(struct request *request)
         request_refuse(request);
         return;
     }
-    if (request_call(request, look_up, ORDER_UNKNOWN_PRODUCT, LOOKUP_MS))
-        request_wait_call(request, restock_shown);
+    struct call *call = request_call(request, look_up, ORDER_UNKNOWN_PRODUCT, LOOKUP_MS);
+    if (!call)
+        return;
+    call->task.owed = true;
+    request_wait_call(request, restock_shown);
 }
 
 void products_restock(struct request *request)

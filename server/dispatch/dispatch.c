@@ -466,7 +466,7 @@ void dispatch_submit(struct dispatch *dispatch, struct order *list)
 
 bool dispatch_submit_task(struct dispatch *dispatch, struct task *task)
 {
-    bool refused = atomic_load(&dispatch->draining) && task->kind != TASK_METRICS;
+    bool refused = atomic_load(&dispatch->draining) && task->kind != TASK_METRICS && !task->owed;
 
     atomic_fetch_add(&dispatch->tasks_in_flight, 1);
     if (!refused && tasks_put(dispatch->tasks[task->kind], task))

@@ -32,7 +32,7 @@ struct dispatch *dispatch_create(const struct services *services, struct complet
 void dispatch_submit(struct dispatch *dispatch, struct order *list);
 
 /* False, and the task is not taken, when its pool's queue is full or the server is stopping: then
- * only pages of metrics are made. */
+ * only pages of metrics are made, and what is owed. */
 bool dispatch_submit_task(struct dispatch *dispatch, struct task *task);
 
 /* The strategies have started: from now on the holds of orders that nobody pays are ended. */

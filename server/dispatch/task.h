@@ -31,6 +31,7 @@ struct task {
                    set at its end: there was no room for it to wait */
     int64_t due_us; /* when it is to run again */
     bool late;
+    bool owed; /* the end of what was accepted: taken while the server drains, too */
     void (*run)(struct task *task, struct pg *pg, struct error *error);
     int64_t wait_until_us; /* for a session, and for a product's row */
     int64_t until_us;      /* the end of its work */

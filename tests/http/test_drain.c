@@ -140,6 +140,32 @@ TEST(what_was_accepted_is_answered)
     http_client_close(watcher);
 }
 
+/* Its stock is added in the drain, and the product that it answers with is read in the drain. */
+TEST(a_restock_that_was_accepted_answers_with_the_product)
+{
+    server = server_start(NULL, NULL);
+    struct http_client *client = open_kept();
+    struct http_reply reply;
+
+    put_product(server, 1, "{\"stock\": 10}");
+    struct witness *holder = one_server_hold_product();
+    char *text =
+        http_request("POST", "/products/1/restock?wait_ms=60000", NULL, "{\"quantity\": 3}");
+    send_text(client, text);
+    free(text);
+    wait_for_in_flight(2);
+    witness_wait_blocked(witness, 1);
+    server_signal(server, SIGTERM);
+    wait_until_refused();
+    witness_release(holder);
+    assert_int_equal(http_client_read(client, false, patience(), &reply), HTTP_REPLY);
+    assert_int_equal(reply.status, 200);
+    assert_int_equal(http_reply_int(&reply, "stock"), 13);
+    http_reply_fini(&reply);
+    http_client_close(client);
+    assert_int_equal(server_wait(server, NULL, 0), 0);
+}
+
 /* The sale opens, and its row is held; unless `at_once`, it opens when that is let go. */
 static struct witness *open_sale(bool at_once)
 {
