@@ -104,16 +104,35 @@ TEST(a_client_that_vanishes_harms_nobody)
     witness_expect_exact(witness, 1);
 }
 
+/* They may stand before a request and behind one (RFC 9112, 2.2), and begin no other. */
+static const char *const with_empty_lines[] = {
+    "\r\n" RAW_GET "\r\n", "POST /nope HTTP/1.1\r\nHost: x\r\n" RAW_LENGTH "\r\n" RAW_BODY "\r\n"};
+enum { EMPTY_LINES = sizeof with_empty_lines / sizeof *with_empty_lines };
+
+static void expect_kept(struct http_client *client)
+{
+    assert_true(
+        http_client_send(client, RAW_GET "\r\n", sizeof(RAW_GET "\r\n") - 1, raw_patience()));
+    assert_int_equal(raw_status(client), 200);
+    http_client_close(client);
+}
+
 /* Each of these would stay for as long as an idle connection may, and the last does while nothing
- * comes from it. The byte that ends its silence comes after the first of them is closed. */
+ * comes from it, as do those that are idle. The byte that ends its silence comes after the first of
+ * them is closed. */
 TEST(an_unfinished_request_is_dropped_in_time)
 {
     static const char *const texts[] = {
         RAW_POST RAW_LENGTH "\r\n{", RAW_POST, "GET /hea", "\x16\x03\x01", RAW_GET "\r\nGET", ""};
     enum { CLIENTS = sizeof texts / sizeof *texts, SILENT = CLIENTS - 1 };
     struct http_client *clients[CLIENTS];
+    struct http_client *idle[EMPTY_LINES];
     int64_t began_us = clock_mono_us();
 
+    for (int i = 0; i < EMPTY_LINES; i++) {
+        idle[i] = raw_send(server, with_empty_lines[i]);
+        assert_true(raw_status(idle[i]) > 0);
+    }
     for (int i = 0; i < CLIENTS; i++)
         clients[i] = raw_send(server, texts[i]);
     for (int i = 0; i < CLIENTS; i++) {
@@ -127,6 +146,8 @@ TEST(an_unfinished_request_is_dropped_in_time)
         http_client_close(clients[i]);
         assert_true(clock_mono_us() - began_us < 30 * CLOCK_US_PER_S);
     }
+    for (int i = 0; i < EMPTY_LINES; i++)
+        expect_kept(idle[i]);
     wait_until_quiet();
 }
 
