@@ -814,14 +814,19 @@ SELECT id, name, initial_stock,
                AND idempotency_key = ' ')
 FROM product WHERE id = $1::bigint
 
+-- What is queued is added up once, for all products; the page comes first, or it would be joined to the whole table.
 -- name: products_page
+WITH queued AS MATERIALIZED (
+    SELECT product_id, epoch, sum(quantity)::bigint AS units FROM orders WHERE status = 0 GROUP BY product_id, epoch
+), page AS MATERIALIZED (
+    SELECT * FROM product WHERE id > $1::bigint ORDER BY id LIMIT $2::bigint
+)
 SELECT id, name, initial_stock,
        stock + coalesce((SELECT sum(stock) FROM bucket
-                         WHERE product_id = product.id AND epoch = product.epoch), 0)::bigint,
-       limit_per_user, opens_at, closes_at, epoch, version, 0::bigint, hold_s,
-       EXISTS (SELECT FROM restock WHERE product_id = product.id AND restock.epoch = product.epoch
-               AND idempotency_key = ' ')
-FROM product WHERE id > $1::bigint ORDER BY id LIMIT $2::bigint
+                         WHERE product_id = page.id AND epoch = page.epoch), 0)::bigint,
+       limit_per_user, opens_at, closes_at, page.epoch, version, coalesce(units, 0), hold_s,
+       EXISTS (SELECT FROM restock WHERE product_id = page.id AND restock.epoch = page.epoch AND idempotency_key = ' ')
+FROM page LEFT JOIN queued ON queued.product_id = page.id AND queued.epoch = page.epoch ORDER BY id
 
 -- Nothing where it has to follow another sale than the one that is there ($7).
 -- name: product_put

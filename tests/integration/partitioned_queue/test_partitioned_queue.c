@@ -68,6 +68,20 @@ TEST(a_short_wait_is_accepted_and_decided_later)
     queue_shop_close(&shop);
 }
 
+/* Of the product by itself, and in a list. */
+static void expect_units(struct server *server, int64_t reserved, int64_t stock)
+{
+    static const char *const targets[] = {"/products/17", "/products?after=16&limit=1"};
+    static const char *const before[] = {"", "products.0."};
+
+    for (int i = 0; i < 2; i++) {
+        struct http_reply reply = server_call(server, "GET", targets[i], NULL, NULL);
+        assert_int_equal(http_reply_int(&reply, t_text("%sreserved", before[i])), reserved);
+        assert_int_equal(http_reply_int(&reply, t_text("%sstock", before[i])), stock);
+        http_reply_fini(&reply);
+    }
+}
+
 TEST(reserved_is_what_waits)
 {
     struct queue_shop shop;
@@ -79,16 +93,10 @@ TEST(reserved_is_what_waits)
     buy.quantity = 3;
     server_pause(shop.servers[0]);
     queue_expect_accepted(shop.servers[2], &buy, id);
-    struct http_reply reply = server_call(shop.servers[1], "GET", "/products/17", NULL, NULL);
-    assert_int_equal(http_reply_int(&reply, "reserved"), 3);
-    assert_int_equal(http_reply_int(&reply, "stock"), 10);
-    http_reply_fini(&reply);
+    expect_units(shop.servers[1], 3, 10);
     server_resume(shop.servers[0]);
     queue_wait_decided(&shop, PRODUCT);
-    reply = server_call(shop.servers[1], "GET", "/products/17", NULL, NULL);
-    assert_int_equal(http_reply_int(&reply, "reserved"), 0);
-    assert_int_equal(http_reply_int(&reply, "stock"), 7);
-    http_reply_fini(&reply);
+    expect_units(shop.servers[1], 0, 7);
     queue_shop_close(&shop);
 }
 
