@@ -355,16 +355,27 @@ static bool start_tasks(struct dispatch *dispatch, int threads)
     return true;
 }
 
+/* How many workers may have a session: one at least, for else nothing would be sold. */
+static int count_permits(const struct services *services, int threads)
+{
+    int sessions = (int)services->settings->pg_sessions;
+    int others = consumers_sessions(services) + SESSION_POOLS * threads + BACKGROUND_SESSIONS +
+                 (services->flusher != NULL);
+
+    if (sessions > others)
+        return sessions - others;
+    log_warn("--pg-sessions %d: other threads than workers have %d, so up to %d are opened",
+             sessions, others, others + 1);
+    return 1;
+}
+
 static bool start_threads(struct dispatch *dispatch)
 {
     const struct services *services = dispatch->services;
     int threads = tasks_threads(services->settings->pg_sessions);
-    int sessions = (int)services->settings->pg_sessions - consumers_sessions(services);
-    int permits =
-        sessions - SESSION_POOLS * threads - BACKGROUND_SESSIONS - (services->flusher != NULL);
 
     dispatch->workers = workers_create(services, dispatch->lanes, dispatch->count,
-                                       permits > 0 ? permits : 1, complete, dispatch);
+                                       count_permits(services, threads), complete, dispatch);
     dispatch->background =
         background_create(services, &(struct background_calls){is_busy, sweep, dispatch});
     dispatch->janitor_started =

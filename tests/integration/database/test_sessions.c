@@ -78,6 +78,35 @@ TEST(role_has_timeouts)
     server_stop(server);
 }
 
+static int count_in_log(const struct server *server, const char *text)
+{
+    FILE *log = t_open(server_log_path(server));
+    char line[1024];
+    int count = 0;
+
+    while (fgets(line, sizeof line, log))
+        count += strstr(line, text) != NULL;
+    fclose(log);
+    return count;
+}
+
+/* With redis-stock's writer there are four besides the workers. */
+TEST(more_sessions_than_were_asked_for_are_told)
+{
+    static const char *const most[] = {"5", "4"};
+    static const char warning[] = "--pg-sessions 4: other threads than workers have 4, so up to 5";
+
+    for (int i = 0; i < 2; i++) {
+        struct server *server = server_start("--pg-sessions", most[i], "--amqp", "");
+        struct buy buy = {.strategy = "conditional", .product = 1, .user = 1};
+
+        shop_put(server, 1, 1, NULL);
+        shop_expect_buy(server, &buy, 201, "", NULL);
+        assert_int_equal(count_in_log(server, warning), i);
+        server_stop(server);
+    }
+}
+
 /* Only one warning says that a commit is no commit; most have the same code. */
 TEST(a_warning_of_something_else)
 {
@@ -137,18 +166,6 @@ TEST(schema_appears)
     assert_int_equal(count_tables("seckill"), 1);
     server_stop(first);
     server_stop(second);
-}
-
-static int count_in_log(const struct server *server, const char *text)
-{
-    FILE *log = t_open(server_log_path(server));
-    char line[1024];
-    int count = 0;
-
-    while (fgets(line, sizeof line, log))
-        count += strstr(line, text) != NULL;
-    fclose(log);
-    return count;
 }
 
 static void make_role_of_few_sessions(char *conninfo, size_t size, int limit)
