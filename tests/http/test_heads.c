@@ -164,6 +164,22 @@ static void send_ahead(const struct kind *kind, int n, const char *rest)
 }
 
 /* Bytes sent ahead after the head has been read take all the memory that reading may take. */
+/* The page's reply has the longest head of all, by its policy. */
+TEST(the_longest_head_that_is_promised_has_room_for_the_page)
+{
+    enum { PROMISED_BYTES = 8192, SHORT_FIELDS = 98 };
+    char *fields = raw_fill("GET / HTTP/1.1\r\nHost: x\r\n", "X: y\r\n", SHORT_FIELDS, "A: ");
+    int left = PROMISED_BYTES - (int)strlen(fields) - (int)strlen("\r\n\r\n");
+    char *text = raw_fill(fields, "c", left, "\r\n\r\n");
+    struct http_client *client = raw_send(server, text);
+
+    assert_int_equal(strlen(text), PROMISED_BYTES);
+    assert_int_equal(raw_status(client), 200);
+    http_client_close(client);
+    free(text);
+    free(fields);
+}
+
 TEST(what_is_sent_ahead_leaves_room_for_the_reply)
 {
     char *ahead = raw_fill(RAW_BODY, RAW_GET "\r\n", AHEAD_BYTES / 36, "");
