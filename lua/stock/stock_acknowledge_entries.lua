@@ -1,6 +1,7 @@
 -- Lets go of whole entries, all of whose orders PostgreSQL has and none of which has a key: stock_acknowledge for the
 -- usual case. An entry stands in the stream or, where that has lost it, in `waiting` until this or stock_acknowledge has
 -- ended it, so its reservations end once; one that was acknowledged in part is stock_acknowledge's alone.
+-- One may be named twice: it was handed over, and then read from the history as well.
 -- KEYS: the stream, waiting, units, partly (orders that were acknowledged before their entries were done)
 -- ARGV: the consumer group; then an entry's id, its ids' group, "product:epoch", units, and how many orders; and the
 -- next.
@@ -27,12 +28,14 @@ end
 see('orders')
 
 local acknowledge, forget = {'XACK', KEYS[1], ARGV[1]}, {'HDEL', KEYS[2]}
-local released = {orders = 0}
+local released, named = {orders = 0}, {}
 for i = 2, #ARGV, 5 do
     local units, orders = ARGV[i + 2], ARGV[i + 2] .. ':orders'
     acknowledge[#acknowledge + 1] = ARGV[i]
     released[units], released[orders] = released[units] or 0, released[orders] or 0
-    if redis.call('XDEL', KEYS[1], ARGV[i]) == 1 or redis.call('HGET', KEYS[2], ARGV[i + 1]) == ARGV[i] then
+    local there = redis.call('XDEL', KEYS[1], ARGV[i]) == 1 or redis.call('HGET', KEYS[2], ARGV[i + 1]) == ARGV[i]
+    if there and not named[ARGV[i]] then
+        named[ARGV[i]] = true
         forget[#forget + 1] = ARGV[i + 1]
         forget[#forget + 1] = ARGV[i + 1] .. ':orders'
         released[units] = released[units] + tonumber(ARGV[i + 3])

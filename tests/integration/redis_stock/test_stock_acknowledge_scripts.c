@@ -186,6 +186,24 @@ TEST(an_entry_is_let_go_once)
     assert_int_equal(scripts_stock(), 4);
 }
 
+/* One that was handed over, and read from the history before it was let go of. */
+TEST(an_entry_that_is_named_twice_is_let_go_once)
+{
+    char entry[SCRIPTS_TEXT];
+    int64_t done = -1;
+
+    reserve_entry(entry);
+    assert_int_equal(
+        redis_script(scripts_redis(), LUA_STOCK_ACKNOWLEDGE_ENTRIES, 4, 15,
+                     (const char *const[]){ORDERS, WAITING, UNITS, PARTLY, "writers", entry, "1",
+                                           FIELD, "4", "2", entry, "1", FIELD, "4", "2"},
+                     scripts_soon(), &done),
+        REDIS_OK);
+    assert_int_equal(done, 1);
+    assert_int_equal(scripts_how_many_wait(), 1);
+    assert_int_equal(scripts_ask("HINCRBY " UNITS " " FIELD " 0"), 1);
+}
+
 /* Whose first order was acknowledged when the second could not be decided yet. */
 TEST(an_entry_acknowledged_in_part_is_not_let_go_whole)
 {
