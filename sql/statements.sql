@@ -761,12 +761,13 @@ DELETE FROM orders USING ended WHERE orders.id = ended.id
 
 -- redis-stock: its mirror and its writer ---------------------------------------------------------------------
 
--- Whoever loads a mirror holds the row meanwhile, so that no commit comes between the figure and its loading.
+-- Whoever loads a mirror holds the row meanwhile, so that no commit comes between the figure and its loading. The row's
+-- lock is taken by a statement of its own, or buckets made while it waited would not be seen.
 -- name: stock_row
 SELECT stock + coalesce((SELECT sum(bucket.stock) FROM bucket
                          WHERE bucket.product_id = product.id AND bucket.epoch = product.epoch), 0)::bigint,
        epoch, limit_per_user, opens_at, closes_at, clock_timestamp(), early
-FROM product WHERE id = $1::bigint FOR UPDATE
+FROM product WHERE id = $1::bigint
 
 -- The same figures for who holds the row already, or does not mind.
 -- name: stock_now

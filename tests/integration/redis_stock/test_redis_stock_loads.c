@@ -65,6 +65,33 @@ TEST(a_mirror_that_takes_long_to_load)
     cluster_stop_all();
 }
 
+/* A load stands in line for the row behind an order that spreads the stock over buckets. */
+TEST(a_load_sees_buckets_made_while_it_waited)
+{
+    struct crowd *crowd = crowd_create();
+
+    cluster.product++;
+    struct server *server = cluster_start(NULL, NULL);
+    shop_put(server, cluster.product, 5, NULL);
+    cluster_redis("DEL @mirror:%lld", (long long)cluster.product);
+    struct witness *holder = cluster_hold();
+    struct buy buy = cluster_buy(1, 1);
+    buy.strategy = "buckets";
+    shop_crowd_buy(crowd, server, &buy);
+    crowd_send(crowd);
+    witness_wait_blocked(cluster.witness, 1);
+    buy = cluster_buy(2, 1);
+    shop_crowd_buy(crowd, server, &buy);
+    crowd_send(crowd);
+    witness_wait_blocked(cluster.witness, 2);
+    witness_release(holder);
+    crowd_finish(crowd, CLUSTER_PATIENCE_US);
+    assert_int_equal(crowd_count(crowd, 409, NULL), 0);
+    crowd_destroy(crowd);
+    cluster_expect_settled();
+    cluster_stop_all();
+}
+
 static int64_t count_users(void)
 {
     return cluster_redis("EVAL return~#redis.call('KEYS',ARGV[1]) 0 @users:*");

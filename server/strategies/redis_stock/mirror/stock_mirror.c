@@ -210,7 +210,9 @@ static enum stock_result lock_row(struct stock_link *link, int64_t product_id, s
 
     pg_begin(pg);
     enum pg_status status =
-        pg_exec(pg, SQL_STOCK_ROW, PG_ARGS(pg_int8(product_id)), link->until_us);
+        pg_exec(pg, SQL_PRODUCT_LOCK, PG_ARGS(pg_int8(product_id)), link->until_us);
+    if (status == PG_OK)
+        status = pg_exec(pg, SQL_STOCK_ROW, PG_ARGS(pg_int8(product_id)), link->until_us);
     if (status == PG_BUSY)
         return STOCK_HELD;
     if (status != PG_OK)
