@@ -65,6 +65,25 @@ TEST(a_mirror_that_takes_long_to_load)
     cluster_stop_all();
 }
 
+/* The time that a load takes is no difference between PostgreSQL's clock and Redis's. */
+TEST(a_load_that_takes_long_moves_no_window)
+{
+    enum { OPENS_S = 1577836800, LOAD_MS = 1500 };
+
+    cluster.product++;
+    struct server *server = cluster_start_working("stock-loaded=pause:1500@2", NULL, "60000");
+    shop_put(server, cluster.product, 5, ", \"opens_at\": \"2020-01-01T00:00:00Z\"");
+    cluster_redis("DEL @mirror:%lld", (long long)cluster.product);
+    struct buy buy = cluster_buy(1, 1);
+    cluster_accept(server, &buy, NULL);
+    assert_true(server_says(server, "failpoint stock-loaded: pause"));
+    int64_t opens_us = cluster_redis("HGET @mirror:%lld opens", (long long)cluster.product);
+    assert_in_range(opens_us / 1000 + LOAD_MS / 2, OPENS_S * INT64_C(1000),
+                    OPENS_S * INT64_C(1000) + LOAD_MS);
+    cluster_expect_settled();
+    cluster_stop_all();
+}
+
 /* A load stands in line for the row behind an order that spreads the stock over buckets. */
 TEST(a_load_sees_buckets_made_while_it_waited)
 {

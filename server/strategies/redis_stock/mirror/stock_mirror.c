@@ -199,7 +199,8 @@ struct row {
     bool has_closes;
     int64_t opens_us;
     int64_t closes_us;
-    int64_t now_us;
+    int64_t now_us;  /* by PostgreSQL's clock, */
+    int64_t read_us; /* and by ours, a moment before */
     char generation[STOCK_GENERATION_MAX];
     char terms[STOCK_TERMS_MAX];
 };
@@ -211,6 +212,7 @@ static enum stock_result lock_row(struct stock_link *link, int64_t product_id, s
     pg_begin(pg);
     enum pg_status status =
         pg_exec(pg, SQL_PRODUCT_LOCK, PG_ARGS(pg_int8(product_id)), link->until_us);
+    int64_t read_us = clock_mono_us();
     if (status == PG_OK)
         status = pg_exec(pg, SQL_STOCK_ROW, PG_ARGS(pg_int8(product_id)), link->until_us);
     if (status == PG_BUSY)
@@ -226,6 +228,7 @@ static enum stock_result lock_row(struct stock_link *link, int64_t product_id, s
         .has_opens = !pg_is_null(pg, 0, 3),
         .has_closes = !pg_is_null(pg, 0, 4),
         .now_us = pg_get_time(pg, 0, 5),
+        .read_us = read_us,
         .early = pg_get_bool(pg, 0, 6),
     };
     if (row->has_opens)
@@ -351,7 +354,8 @@ static enum stock_result send_mirror(struct stock_link *link, int64_t product_id
     stock_number(row->epoch, numbers[1]);
     stock_number(row->stock - reserved, numbers[2]);
     optional(row->limit != NO_LIMIT, row->limit, numbers[3]);
-    stock_number(row->now_us, numbers[4]);
+    /* A load may have taken seconds, which are no difference between two clocks. */
+    stock_number(row->now_us + clock_mono_us() - row->read_us, numbers[4]);
     optional(row->has_opens, row->opens_us, numbers[5]);
     optional(row->has_closes, row->closes_us, numbers[6]);
     enum redis_status status =
