@@ -98,6 +98,8 @@ void purchase_saw_order(const struct pg *pg, struct order *order)
 {
     bool early = order_record_read(pg, 0, &order->record);
 
+    /* Where it ends unknown, this is the order that there is to ask for. */
+    order->id = order->record.id;
     order->early |= early;
     if (early)
         order->seen.version = 0;

@@ -78,6 +78,15 @@ static int start_patient_server(void **state)
     return 0;
 }
 
+/* The same, and orders do not wait for long. */
+static int start_hasty_blind_server(void **state)
+{
+    server_use_failpoints("probe.commit=fail@1+");
+    start_hasty_server(state);
+    server_use_failpoints(NULL);
+    return 0;
+}
+
 static void stop_servers(void)
 {
     server_stop(here.server);
@@ -259,6 +268,25 @@ TEST(a_cancelled_wait_is_unknown)
             fail_msg("%s: %s", ways[i].strategy, crowd_summary(crowd));
         crowd_destroy(crowd);
     }
+    stop_servers();
+}
+
+/* What it repeats is committed; whether a standby has it is not known. */
+TEST_WITH(a_repeat_that_is_unknown_names_the_first_order, start_hasty_blind_server, end)
+{
+    char first[SHOP_ID_SIZE];
+    char named[SHOP_ID_SIZE];
+    struct buy buy = {.strategy = "conditional", .key = "a-key", .product = put(NULL), .user = 1};
+
+    shop_expect_buy(here.server, &buy, 201, "", first);
+    postgres_pause(here.standby);
+    struct http_reply reply = shop_send(here.server, &buy);
+    postgres_resume(here.standby);
+    if (reply.status != 504)
+        fail_msg("%d: %s", reply.status, reply.body);
+    http_reply_text(&reply, "order_id", named, sizeof named);
+    http_reply_fini(&reply);
+    assert_string_equal(named, first);
     stop_servers();
 }
 

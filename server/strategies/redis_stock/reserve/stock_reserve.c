@@ -142,6 +142,7 @@ static void replay(struct session *session, struct order *order)
 
     if (waits == STOCK_DONE) {
         waiting_record(&first, &order->record);
+        order->id = id;
         order->outcome = first.product_id == order->product_id && first.quantity == order->quantity
                              ? ORDER_REPLAYED
                              : ORDER_IDEMPOTENCY_MISMATCH;
