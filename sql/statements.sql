@@ -185,7 +185,8 @@ WITH taken AS (
 )
 SELECT CASE WHEN NOT EXISTS (SELECT FROM written) THEN 'orders' END::bigint FROM taken
 
--- A key's row of an ended sale is taken over in place; a living one stays, and 0 rows say so.
+-- A key's row of an ended sale is taken over in place; a living one stays, and 0 rows say so. One that has been written
+-- since this statement began may be of a sale that its snapshot does not show: it stays, too.
 -- name: order_insert_keyed
 INSERT INTO orders AS old (id, product_id, epoch, user_id, quantity, strategy, status, idempotency_key,
                            created_at, hold_until, expire_at)
@@ -197,7 +198,8 @@ SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
     created_at = excluded.created_at, published_at = NULL, hold_s = NULL, hold_until = excluded.hold_until,
     expire_at = excluded.expire_at, entered = excluded.entered
-WHERE old.epoch IS DISTINCT FROM (SELECT product.epoch FROM product WHERE product.id = old.product_id)
+WHERE pg_visible_in_snapshot(old.entered, pg_current_snapshot())
+  AND old.epoch IS DISTINCT FROM (SELECT product.epoch FROM product WHERE product.id = old.product_id)
 
 -- It names the status ($3) that was read before its transaction began: what became of the order while this waited for
 -- the product's row has a higher number, and would come behind it in the feed. Whether somebody was faster, or the row
@@ -666,7 +668,8 @@ SET id = excluded.id, product_id = excluded.product_id, epoch = excluded.epoch,
     quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
     created_at = excluded.created_at, published_at = NULL, hold_s = NULL, hold_until = excluded.hold_until,
     expire_at = excluded.expire_at, entered = excluded.entered
-WHERE old.epoch IS DISTINCT FROM (SELECT product.epoch FROM product WHERE product.id = old.product_id)
+WHERE pg_visible_in_snapshot(old.entered, pg_current_snapshot())
+  AND old.epoch IS DISTINCT FROM (SELECT product.epoch FROM product WHERE product.id = old.product_id)
 
 -- The rows are locked and were read under the lock: one that does not fit is a bug of ours, and the CHECK says so.
 -- So the COMMIT can travel with it.
@@ -703,7 +706,8 @@ WITH sale AS (
         quantity = excluded.quantity, strategy = excluded.strategy, status = excluded.status, reason = NULL,
         created_at = excluded.created_at, published_at = excluded.published_at, hold_s = excluded.hold_s,
         hold_until = NULL, expire_at = excluded.expire_at, entered = excluded.entered
-    WHERE old.epoch IS DISTINCT FROM (SELECT product.epoch FROM product WHERE product.id = old.product_id)
+    WHERE pg_visible_in_snapshot(old.entered, pg_current_snapshot())
+      AND old.epoch IS DISTINCT FROM (SELECT product.epoch FROM product WHERE product.id = old.product_id)
     RETURNING id
 )
 SELECT sale.epoch, written.id FROM sale LEFT JOIN written ON true

@@ -244,6 +244,50 @@ TEST(a_key_of_a_product_that_is_gone)
     server_stop(server);
 }
 
+/* From now on an order's row of product 40 is not written before its user has bought another one:
+ * the statement began before that. */
+static void write_late(void)
+{
+    witness_run(witness, "CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN"
+                         " WHILE NOT EXISTS (SELECT FROM orders WHERE user_id = NEW.user_id)"
+                         " LOOP PERFORM pg_sleep(0.001); END LOOP; RETURN NEW; END$$");
+    witness_run(witness, "CREATE TRIGGER late BEFORE INSERT ON orders FOR EACH ROW"
+                         " WHEN (NEW.product_id = 40) EXECUTE FUNCTION late()");
+}
+
+/* A key's order is of a sale that began after the statement that wants the key, whose snapshot
+ * shows no such product, or an earlier sale of it: it lives all the same. */
+TEST(a_key_of_a_sale_that_has_just_begun)
+{
+    static const char *const strategies[] = {"conditional", "batch", "partitioned-queue"};
+    struct server *server = server_start(NULL);
+
+    witness = witness_open(conninfo);
+    write_late();
+    shop_put(server, 40, 9, NULL);
+    for (int i = 0; i < (stack_amqp() ? 6 : 4); i++) {
+        struct buy late = {
+            .strategy = strategies[i / 2], .product = 40, .user = 40 + i, .key = "k"};
+        struct buy first = {
+            .strategy = "conditional", .product = 41 + i / 2, .user = late.user, .key = late.key};
+        struct crowd *crowd = crowd_create();
+        shop_crowd_buy(crowd, server, &late);
+        crowd_send(crowd);
+        wait_number(1, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+                       " AND datname = current_database()");
+        shop_put(server, first.product, 1, NULL);
+        shop_expect_buy(server, &first, 201, "", NULL);
+        crowd_finish(crowd, PATIENCE_US);
+        if (crowd_count(crowd, 409, "idempotency_mismatch") != 1)
+            fail_msg("%s: %s", late.strategy, crowd_summary(crowd));
+        crowd_destroy(crowd);
+        witness_expect_exact(witness, first.product);
+    }
+    witness_run(witness, "DROP FUNCTION late CASCADE");
+    witness_close(witness);
+    server_stop(server);
+}
+
 TEST_EACH(NULL, server_teardown)
 
 int main(void)
