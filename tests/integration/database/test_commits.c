@@ -286,6 +286,43 @@ TEST_WITH(nobody_knows, start_server, server_teardown)
     server_stop(here.server);
 }
 
+/* While nobody could look, the order that was to be paid has become something else. */
+static void become(const struct way *way, int status, const char *name)
+{
+    struct crowd *crowd = crowd_create();
+
+    begin_sale(way);
+    struct buy buy = way_buy(way);
+    buy.members = ", \"hold_s\": 3600";
+    shop_crowd_buy(crowd, here.server, &buy);
+    pg_proxy_refuse_after_fault(here.db.proxy, true);
+    pg_proxy_arm(here.db.proxy, "commit", PG_FAULT_LOSE_REPLY);
+    crowd_send(crowd);
+    pg_proxy_wait_fault(here.db.proxy);
+    T_UNTIL(rows(4) == 1);
+    witness_run(here.db.witness,
+                "WITH changed AS (UPDATE orders SET status = %d WHERE product_id = %lld AND"
+                " status = 4) UPDATE product SET stock = stock + %d WHERE id = %lld",
+                status, (long long)here.product, status != 1, (long long)here.product);
+    pg_proxy_refuse_after_fault(here.db.proxy, false);
+    crowd_answers(crowd, PATIENCE_US);
+    assert_non_null(strstr(crowd_at(crowd, 0)->reply.body, name));
+    end(crowd, way->strategy, 201, "");
+    witness_expect_exact(here.db.witness, here.product);
+}
+
+TEST_WITH(what_became_of_it_since_is_told, start_patient_server, server_teardown)
+{
+    static const int chosen[] = {3, 7, 10};
+
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
+        become(&ways[chosen[i]], 1, "confirmed");
+        become(&ways[chosen[i]], 2, "cancelled");
+        become(&ways[chosen[i]], 5, "expired");
+    }
+    server_stop(here.server);
+}
+
 /* Nobody may work beside what may be written: the lock is left to its lease, a minute here. */
 TEST(an_unknown_commit_keeps_its_lock)
 {
