@@ -64,9 +64,13 @@ static enum decide_state take_status(struct decision *decision, int row,
         entry->outcome = ORDER_CONFIRMED;
         break;
     case STATUS_CONFIRMED:
-    case STATUS_CANCELLED: /* it had been confirmed, or was pending, first */
-    case STATUS_EXPIRED:
         entry->outcome = ORDER_CONFIRMED;
+        break;
+    case STATUS_CANCELLED: /* it was sold first, and who waits for it is told what it is now */
+        entry->outcome = ORDER_CANCELLED;
+        break;
+    case STATUS_EXPIRED:
+        entry->outcome = ORDER_EXPIRED;
         break;
     case STATUS_FAILED:
         pg_get_text(pg, row, 5, reason, sizeof reason);

@@ -47,17 +47,32 @@ struct resender {
 
 /* --- replies --- */
 
+static bool is_sold(const struct partition_entry *reply)
+{
+    return reply->kind == ORDER_BUY &&
+           (reply->outcome == ORDER_CONFIRMED || reply->outcome == ORDER_CANCELLED ||
+            reply->outcome == ORDER_EXPIRED);
+}
+
+static void apply_sold(struct order *order, const struct partition_entry *reply)
+{
+    order->hold_until_us = reply->hold_until_us;
+    if (order->outcome != ORDER_REPLAYED)
+        purchase_confirm(order);
+    order->record.hold_until_us = reply->hold_until_us;
+    order->record.status = reply->outcome == ORDER_CANCELLED ? STATUS_CANCELLED
+                           : reply->outcome == ORDER_EXPIRED ? STATUS_EXPIRED
+                           : reply->hold_until_us            ? STATUS_PENDING
+                                                             : STATUS_CONFIRMED;
+}
+
 static void apply(struct order *order, const struct partition_entry *reply)
 {
-    if (order->outcome == ORDER_REPLAYED && reply->outcome == ORDER_CONFIRMED) {
-        order->record.status = reply->hold_until_us ? STATUS_PENDING : STATUS_CONFIRMED;
-        order->record.hold_until_us = reply->hold_until_us;
+    if (is_sold(reply)) {
+        apply_sold(order, reply);
         return;
     }
     order->outcome = reply->outcome;
-    order->hold_until_us = reply->hold_until_us;
-    if (reply->outcome == ORDER_CONFIRMED)
-        purchase_confirm(order);
     if (reply->outcome == ORDER_CANCELLED) {
         purchase_confirm(order);
         order->outcome = ORDER_CANCELLED;

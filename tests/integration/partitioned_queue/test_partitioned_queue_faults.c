@@ -78,6 +78,36 @@ TEST(a_consumer_dies_between_commit_and_ack)
     queue_shop_close(&shop);
 }
 
+/* When its answer comes from the next consumer an order that was to be paid has become this. */
+static void end_meanwhile(int status, const char *name)
+{
+    struct queue_shop shop;
+    struct crowd *crowd = crowd_create();
+    char told[16];
+
+    queue_shop_open(&shop, NULL, 0, "queue.committed" OF_IT "=hold");
+    shop_put(shop.servers[1], PRODUCT, 1, ", \"hold_s\": 3600");
+    crowd_the_others(crowd, &shop, 1, "&wait_ms=60000");
+    crowd_send(crowd);
+    T_UNTIL(witness_sale(shop.witness, PRODUCT).pending == 1);
+    witness_run(shop.witness, "UPDATE orders SET status = %d WHERE product_id = 17", status);
+    witness_run(shop.witness, "UPDATE product SET stock = 1 WHERE id = 17");
+    server_kill(shop.servers[0]);
+    shop.servers[0] = NULL;
+    crowd_answers(crowd, QUEUE_PATIENCE_US);
+    assert_int_equal(crowd_count(crowd, 201, ""), 1);
+    http_reply_text(&crowd_at(crowd, 0)->reply, "status", told, sizeof told);
+    assert_string_equal(told, name);
+    crowd_destroy(crowd);
+    queue_shop_close(&shop);
+}
+
+TEST(an_order_ends_before_its_answer_comes)
+{
+    end_meanwhile(2, "cancelled");
+    end_meanwhile(5, "expired");
+}
+
 /* The same product's, from the stock as Redis has it. */
 static struct buy mirror_buy(int64_t user)
 {
