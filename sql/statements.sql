@@ -476,7 +476,7 @@ ON CONFLICT (product_id) DO UPDATE SET owner = excluded.owner, lease_until = exc
 -- A product's stock in buckets -------------------------------------------------------------------------------
 
 -- conditional_buy, of one bucket. The product's row is read, not locked: what is read of it changes by a PUT
--- alone, and a PUT deletes the bucket.
+-- or a PATCH alone, and these delete the bucket.
 -- name: bucket_buy
 WITH taken AS (
     UPDATE bucket SET stock = bucket.stock - $4::bigint
@@ -848,11 +848,11 @@ WHERE $7::bigint IS NULL OR product.epoch = $7::bigint
 RETURNING epoch, version
 
 -- What of name, limit, window and hold is given ($2, $4, $6, $8, $10: 1) is set, the rest stays. The version grows, so that
--- whoever has decided by the old row does not write by it. Answers 0 when it would close before it opens, 2 when it
--- would limit a sale in which nobody has counted.
+-- whoever has decided by the old row does not write by it; buckets, which are sold from without it, are folded behind
+-- this. Answers 0 when it would close before it opens, 2 when it would limit a sale in which nobody has counted.
 -- name: product_patch
 WITH old AS (
-    SELECT id AS old_id, limit_per_user AS old_limit FROM product WHERE id = $1::bigint FOR UPDATE
+    SELECT id AS old_id, limit_per_user AS old_limit, epoch, split FROM product WHERE id = $1::bigint FOR UPDATE
 ), patched AS (
     UPDATE product
     SET name = CASE WHEN $2::bigint = 1 THEN $3::text ELSE name END,
@@ -865,7 +865,7 @@ WITH old AS (
     RETURNING CASE WHEN opens_at >= closes_at THEN 0
                    WHEN limit_per_user IS NOT NULL AND old_limit IS NULL THEN 2 ELSE 1 END AS verdict
 )
-SELECT coalesce((SELECT verdict::text FROM patched), 'product')::bigint FROM old
+SELECT coalesce((SELECT verdict::text FROM patched), 'product')::bigint, epoch, split FROM old
 
 -- name: products_put
 INSERT INTO product (id, initial_stock, stock, epoch, version)

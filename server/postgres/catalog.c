@@ -167,6 +167,15 @@ enum catalog_result catalog_product_put(struct pg *pg, struct product *product, 
     return CATALOG_OK;
 }
 
+/* An order that waits for a bucket has read the product's row: it finds none, and reads again. */
+static enum pg_status fold_buckets(struct pg *pg, int64_t id, int64_t epoch, int64_t until_us)
+{
+    enum pg_status status =
+        pg_exec(pg, SQL_STOCK_FOLD, PG_ARGS(pg_int8(id), pg_int8(epoch)), until_us);
+
+    return status == PG_OK && pg_rows(pg) == 0 ? pg_withheld(pg, "product") : status;
+}
+
 enum catalog_result catalog_product_patch(struct pg *pg, struct product *product, unsigned given,
                                           int64_t wait_until_us, int64_t until_us,
                                           struct error *error)
@@ -192,7 +201,10 @@ enum catalog_result catalog_product_patch(struct pg *pg, struct product *product
     if (pg_get_int8(pg, 0, 0) != 1)
         return give_up(pg, pg_get_int8(pg, 0, 0) == 0 ? CATALOG_REFUSED : CATALOG_UNCOUNTED,
                        until_us);
-    status = pg_exec(pg, SQL_PRODUCT_GET, PG_ARGS(pg_int8(product->id)), until_us);
+    if (pg_get_bool(pg, 0, 2))
+        status = fold_buckets(pg, product->id, pg_get_int8(pg, 0, 1), until_us);
+    if (status == PG_OK)
+        status = pg_exec(pg, SQL_PRODUCT_GET, PG_ARGS(pg_int8(product->id)), until_us);
     if (status != PG_OK)
         return undo(pg, status, until_us, error);
     read_product(pg, 0, product);

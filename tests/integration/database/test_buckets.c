@@ -303,6 +303,36 @@ TEST(a_put_ends_them)
     witness_expect_exact(witness, product);
 }
 
+/* An order that waits for a bucket has read the product's row: a PATCH is not in force before it.
+ */
+TEST(a_patch_waits_for_who_holds_one)
+{
+    struct buy buy = buy_by("buckets", 1, 1);
+    struct crowd *crowd = crowd_create();
+    char target[64];
+
+    shop_put(servers[0], product, 20, NULL);
+    expect("buckets", 1, 201, "");
+    struct witness *holder = hold_buckets();
+    shop_crowd_buy(crowd, servers[0], &buy);
+    crowd_send(crowd);
+    witness_wait_blocked(witness, 1);
+    snprintf(target, sizeof target, "/products/%lld", (long long)product);
+    crowd_add(crowd, servers[1], "PATCH", target, NULL, "{\"hold_s\": 60}");
+    crowd_send(crowd);
+    while (witness_blocked(witness) < 2)
+        assert_false(crowd_wait(crowd, 1, clock_mono_us() + 2000));
+    witness_release(holder);
+    crowd_finish(crowd, PATIENCE_US);
+    if (crowd_count(crowd, 201, "") != 1 || crowd_count(crowd, 200, "") != 1)
+        fail_msg("%s", crowd_summary(crowd));
+    crowd_destroy(crowd);
+    int64_t before = witness_sale(witness, product).pending;
+    expect("buckets", 1, 201, "");
+    assert_int_equal(witness_sale(witness, product).pending, before + 1);
+    witness_expect_exact(witness, product);
+}
+
 /* An order of the old sale that waits for a bucket when the PUT comes: the PUT waits, too, and the
  * order is sold before it, in the old sale, or after it, in the new one; never in between. */
 TEST(a_put_waits_for_who_holds_one)
