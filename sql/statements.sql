@@ -247,7 +247,7 @@ FROM due
 
 -- Takes on some of the holds that are over, of these strategies ($2) and not of these products ($3), for $4 ms; whoever dies
 -- meanwhile leaves them to the next one. It waits for nobody. The statement's own time, which does not change within it,
--- so that the index ends the search.
+-- so that the index ends the search. A row that was withheld is NULL, and keeps no other from being taken on.
 -- name: hold_sweep
 WITH due AS MATERIALIZED (
     SELECT orders.id FROM orders
@@ -260,7 +260,7 @@ WITH due AS MATERIALIZED (
     WHERE orders.id = due.id AND status = 4
     RETURNING orders.id, product_id, user_id, quantity, strategy, created_at
 )
-SELECT taken.*, CASE WHEN taken.id IS NULL THEN 'orders' END::bigint FROM due LEFT JOIN taken ON taken.id = due.id
+SELECT taken.* FROM due LEFT JOIN taken ON taken.id = due.id
 
 -- name: restock_insert
 INSERT INTO restock (id, product_id, epoch, quantity, strategy, idempotency_key, created_at)

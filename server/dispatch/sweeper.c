@@ -187,12 +187,19 @@ static struct order *make_order(const struct sweeper *sweeper, const struct pg *
 }
 
 /* Nobody waits for an expiry, so that only the log can tell. */
-static bool note_failure(struct sweeper *sweeper, bool failed, const struct pg *pg)
+static void note_failure(struct sweeper *sweeper, bool failed, const struct pg *pg)
 {
     if (failed && !sweeper->fails)
         log_warn("orders that nobody has paid are not ended for now: %s", pg_error(pg)->text);
     sweeper->fails = failed;
-    return failed;
+}
+
+static bool withholds_one(const struct pg *pg)
+{
+    for (int row = 0; row < pg_rows(pg); row++)
+        if (pg_is_null(pg, row, 0))
+            return true;
+    return false;
 }
 
 /* NULL: there is nothing to do, or no room. *more: there may be others. */
@@ -210,11 +217,15 @@ static struct order *take_on(struct sweeper *sweeper, struct pg *pg, bool *more)
                                     PG_ARGS(pg_int8(ROWS), pg_texts(sweeper->names, names_count),
                                             pg_int8s(left_out, left_out_count), pg_int8(CLAIM_MS)),
                                     clock_mono_us() + TIMEOUT_US);
-    if (note_failure(sweeper, status != PG_OK, pg))
+    bool withheld = status == PG_OK && withholds_one(pg);
+    if (withheld)
+        pg_withheld(pg, "orders");
+    note_failure(sweeper, withheld || status != PG_OK, pg);
+    if (status != PG_OK)
         return NULL;
     pthread_mutex_lock(&sweeper->shared.mutex);
     for (int row = 0; row < pg_rows(pg); row++) {
-        struct order *order = make_order(sweeper, pg, row);
+        struct order *order = pg_is_null(pg, row, 0) ? NULL : make_order(sweeper, pg, row);
         if (!order)
             continue; /* it is due again soon */
         add_order(sweeper, order->product_id);

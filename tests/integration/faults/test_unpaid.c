@@ -101,6 +101,32 @@ TEST(a_payment_between_keeps_the_order)
     server_stop(server);
 }
 
+/* Somebody else's trigger keeps one order as it is: the others end. */
+TEST(one_that_is_withheld_stops_no_other)
+{
+    char kept[SHOP_ID_SIZE];
+    char id[SHOP_ID_SIZE];
+    struct server *server = server_start(NULL);
+
+    shop_put(server, HELD, 5, NULL);
+    shop_put(server, OTHER, 5, NULL);
+    buy_pending(server, HELD, "conditional", 1, kept);
+    buy_pending(server, OTHER, "conditional", 2, id);
+    witness_run(witness, "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS"
+                         " 'BEGIN RETURN NULL; END'");
+    witness_run(witness, "CREATE TRIGGER keep BEFORE UPDATE ON orders FOR EACH ROW"
+                         " WHEN (OLD.user_id = 1 AND OLD.hold_until <= now())"
+                         " EXECUTE FUNCTION keep()");
+    end_holds();
+    shop_wait_status(server, id, "expired");
+    T_UNTIL(server_says(server, "kept a row from being written: orders"));
+    witness_run(witness, "DROP FUNCTION keep CASCADE");
+    shop_wait_status(server, kept, "expired");
+    expect_units(HELD, 5, 0);
+    expect_units(OTHER, 5, 0);
+    server_stop(server);
+}
+
 /* The payment waits for the order's row, which another transaction gives back. */
 TEST(an_end_between_refuses_the_payment)
 {
