@@ -740,7 +740,7 @@ VALUES ($1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::text, $7::text, $6::ti
 ON CONFLICT DO NOTHING
 
 -- What has waited for three seconds since it was sent; and for as long again after each time, so that a long
--- backlog is not sent over and over.
+-- backlog is not sent over and over. A row that was withheld is NULL, as in hold_sweep.
 -- name: queue_sweep
 WITH late AS MATERIALIZED (
     SELECT orders.id FROM orders
@@ -752,7 +752,7 @@ WITH late AS MATERIALIZED (
     UPDATE orders SET published_at = clock_timestamp() FROM late WHERE orders.id = late.id
     RETURNING orders.id, product_id
 )
-SELECT taken.*, CASE WHEN taken.id IS NULL THEN 'orders' END::bigint FROM late LEFT JOIN taken ON taken.id = late.id
+SELECT taken.* FROM late LEFT JOIN taken ON taken.id = late.id
 
 -- Those that came in while a PUT ended their sale: no purge knows of them. It waits for no row, as the purge.
 -- name: queue_bury

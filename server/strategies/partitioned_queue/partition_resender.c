@@ -42,6 +42,7 @@ struct resender {
     bool receiver_started;
     bool resender_started;
     atomic_bool stopping;
+    bool withheld; /* that a row is was logged */
     struct metric republished;
 };
 
@@ -256,6 +257,27 @@ static bool publish_again(struct resender *at, const struct lost *lost, int coun
     return published;
 }
 
+/* Of the present result, those that were not withheld. */
+static int take_lost(const struct pg *pg, struct lost *lost)
+{
+    int count = 0;
+
+    for (int i = 0; i < pg_rows(pg); i++)
+        if (!pg_is_null(pg, i, 0))
+            lost[count++] = (struct lost){pg_get_uuid(pg, i, 0), pg_get_int8(pg, i, 1)};
+    return count;
+}
+
+static void note_withheld(struct resender *at, bool withheld)
+{
+    if (withheld && !at->withheld) {
+        pg_withheld(at->session->pg, "orders");
+        log_warn("partitioned-queue: an order is not sent again: %s",
+                 pg_error(at->session->pg)->text);
+    }
+    at->withheld = withheld;
+}
+
 /* Claims some rows and publishes them. True when there may be more. */
 static bool sweep_some(struct resender *at)
 {
@@ -268,9 +290,9 @@ static bool sweep_some(struct resender *at)
                 PG_ARGS(pg_text(partition_strategy(session)->name), pg_int8(PARTITION_BATCH)),
                 until_us) != PG_OK)
         return false;
-    int count = pg_rows(session->pg);
-    for (int i = 0; i < count; i++)
-        lost[i] = (struct lost){pg_get_uuid(session->pg, i, 0), pg_get_int8(session->pg, i, 1)};
+    int count = take_lost(session->pg, lost);
+    note_withheld(at, count < pg_rows(session->pg));
+    bool more = pg_rows(session->pg) == PARTITION_BATCH;
     qsort(lost, (size_t)count, sizeof *lost, compare_lost);
     for (int first = 0, n; first < count; first += n) {
         for (n = 1; first + n < count && lost[first + n].product_id == lost[first].product_id;)
@@ -278,7 +300,7 @@ static bool sweep_some(struct resender *at)
         if (!publish_again(at, lost + first, n))
             return false;
     }
-    return count == PARTITION_BATCH;
+    return more;
 }
 
 static void sweep(struct resender *at)

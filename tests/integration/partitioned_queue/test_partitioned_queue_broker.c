@@ -325,6 +325,30 @@ TEST(tls_is_spoken_with_a_broker_that_proves_its_name)
     assert_int_equal(t_call((char *const[]){"rm", "-r", folder, NULL}), 0);
 }
 
+/* Two rows without a message, of which somebody else's trigger keeps one as it is. */
+TEST(one_that_is_withheld_stops_no_other)
+{
+    struct queue_shop shop;
+
+    queue_shop_open(&shop, NULL, -1, NULL);
+    shop_put(shop.servers[0], PRODUCT, 5, NULL);
+    witness_run(shop.witness, "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS"
+                              " 'BEGIN RETURN NULL; END'");
+    witness_run(shop.witness, "CREATE TRIGGER keep BEFORE UPDATE ON orders FOR EACH ROW"
+                              " WHEN (OLD.user_id = 1) EXECUTE FUNCTION keep()");
+    witness_run(shop.witness,
+                "INSERT INTO orders (id, product_id, epoch, user_id, quantity, strategy, status,"
+                " created_at, published_at, expire_at) SELECT gen_random_uuid(), id, epoch, n, 1,"
+                " 'partitioned-queue', 0, now(), now() - interval '1 min', now() - interval '1 min'"
+                " FROM product, generate_series(1, 2) AS n WHERE id = 17");
+    T_UNTIL(witness_sale(shop.witness, PRODUCT).orders == 1);
+    witness_run(shop.witness, "DROP FUNCTION keep CASCADE");
+    queue_wait_decided(&shop, PRODUCT);
+    assert_int_equal(witness_sale(shop.witness, PRODUCT).orders, 2);
+    witness_expect_exact(shop.witness, PRODUCT);
+    queue_shop_close(&shop);
+}
+
 TEST_EACH(NULL, server_teardown)
 
 int main(void)
