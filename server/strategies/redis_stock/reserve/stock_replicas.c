@@ -69,6 +69,7 @@ static void take_row(const struct pg *pg, int row, struct order *order)
     } else {
         order->hold_until_us = status == STATUS_PENDING ? pg_get_time(pg, row, 3) : 0;
         purchase_confirm(order);
+        order->record.status = status; /* it may have ended since */
     }
 }
 
