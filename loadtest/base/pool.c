@@ -1,6 +1,8 @@
 /* See pool.h. */
 #include "loadtest/base/pool.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,7 @@ struct pool_piece {
 void *pool_take(struct pool *pool, size_t size)
 {
     struct pool_piece *piece = calloc(1, sizeof *piece + size);
+    pool->failed |= !piece;
     if (!piece)
         return NULL;
     piece->next = pool->pieces;
@@ -19,12 +22,20 @@ void *pool_take(struct pool *pool, size_t size)
     return piece->bytes;
 }
 
-char *pool_copy(struct pool *pool, const char *text, size_t length)
+const char *pool_text(struct pool *pool, const char *format, ...)
 {
-    char *copy = pool_take(pool, length + 1);
-    if (copy)
-        memcpy(copy, text, length);
-    return copy;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    size_t size = (size_t)(length > 0 ? length : 0) + 1;
+    char *text = pool_take(pool, size);
+    if (!text)
+        return "";
+    va_start(arguments, format);
+    vsnprintf(text, size, format, arguments);
+    va_end(arguments);
+    return text;
 }
 
 void pool_fini(struct pool *pool)

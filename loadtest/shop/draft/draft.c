@@ -15,8 +15,8 @@ enum { POINTER_MAX = 200, TEXT_MAX = 80 };
 
 /* A value of one answer that the other does not have there. */
 struct difference {
-    char pointer[POINTER_MAX];  /* "": none was found */
-    const json_t *here, *there; /* borrowed; `there` NULL: nothing */
+    char pointer[POINTER_MAX]; /* "": none was found */
+    json_t *here, *there;      /* borrowed; `there` NULL: nothing */
     int rank;
 };
 
@@ -35,13 +35,13 @@ static int rank_of(const char *name, const json_t *here, const json_t *there)
     return 1 + (telling ? 4 : 0) + (both ? 1 : 0) + (json_is_boolean(here) ? 2 : 0);
 }
 
-static void compare(json_t *here, const json_t *there, const char *way, struct difference *best)
+static void compare(json_t *here, json_t *there, const char *way, struct difference *best)
 {
     const char *name = NULL;
     json_t *value = NULL;
     json_object_foreach(here, name, value)
     {
-        const json_t *other = json_object_get(there, name);
+        json_t *other = json_object_get(there, name);
         char pointer[POINTER_MAX];
         int length = snprintf(pointer, sizeof pointer, "%s/%s", way, name);
         if (length >= POINTER_MAX || strpbrk(name, "/~"))
@@ -77,24 +77,16 @@ static void find_order(json_t *here, const char *way, char out[POINTER_MAX])
     }
 }
 
-static void write_json(FILE *to, const json_t *json)
+/* Its first line, where the other answer has it nowhere; NULL: it has none. */
+static json_t *own_line(const struct pasted_answer *is, const struct pasted_answer *other)
 {
-    json_dumpf(json, to, JSON_ENCODE_ANY);
-}
-
-static void write_text(FILE *to, const char *text)
-{
-    json_t *json = json_string(text);
-    write_json(to, json);
-    json_decref(json);
-}
-
-/* Its first line, where the other answer has it nowhere. */
-static bool own_line(const struct pasted_answer *is, const struct pasted_answer *other,
-                     char out[TEXT_MAX + 1])
-{
-    snprintf(out, TEXT_MAX + 1, "%.*s", (int)strcspn(is->body, "\r\n"), is->body);
-    return *out && !is->json && !strstr(other->body, out);
+    char line[TEXT_MAX + 1];
+    size_t length = strcspn(is->body, "\r\n");
+    if (length > TEXT_MAX)
+        for (length = TEXT_MAX; length > 0 && ((unsigned char)is->body[length] & 0xc0) == 0x80;)
+            length--;
+    snprintf(line, sizeof line, "%.*s", (int)length, is->body);
+    return *line && !is->json && !strstr(other->body, line) ? json_string(line) : NULL;
 }
 
 /* A line of the outcome but for its order. False: nothing is its own. */
@@ -102,30 +94,22 @@ static bool write_line(FILE *to, const char *word, const struct pasted_answer *i
                        const struct pasted_answer *other)
 {
     struct difference found = {.rank = 0};
-    char line[TEXT_MAX + 1];
+    json_t *tells = NULL;
     bool by_status = is->status != other->status, sold_out = strcmp(word, "sold_out") == 0;
     compare(is->json, other->json, "", &found);
-    fprintf(to, "  - %s: {status: %d", word, is->status);
     /* Another "no" may have the same status; a sale has it alone. */
-    if (*found.pointer && (!by_status || sold_out)) {
-        fputs(", json: ", to);
-        if (found.there || sold_out) {
-            fputs("{", to);
-            write_text(to, found.pointer);
-            fputs(": ", to);
-            write_json(to, found.here);
-            fputs("}", to);
-        } else {
-            write_text(to, found.pointer);
-        }
-    } else if (!by_status) {
-        if (!own_line(is, other, line))
-            return false;
-        fputs(", text: ", to);
-        write_text(to, line);
-    }
+    bool by_json = *found.pointer && (!by_status || sold_out);
+    if (by_json)
+        tells = found.there || sold_out ? json_pack("{sO}", found.pointer, found.here)
+                                        : json_string(found.pointer);
+    else if (!by_status)
+        tells = own_line(is, other);
+    fprintf(to, "  - %s: {status: %d", word, is->status);
+    if (tells)
+        fputs(by_json ? ", json: " : ", text: ", to);
+    draft_json(to, tells);
     fputs("}\n", to);
-    return true;
+    return by_status || tells;
 }
 
 static void write_order(FILE *to, const char *pointer)
@@ -133,7 +117,7 @@ static void write_order(FILE *to, const char *pointer)
     if (!*pointer)
         return;
     fputs("    order: ", to);
-    write_text(to, pointer);
+    draft_json(to, json_string(pointer));
     fputs("   # where the answer has the order's id\n", to);
 }
 
@@ -169,7 +153,7 @@ static bool write_outcome(FILE *to, const struct pasted_answer *bought,
 /* A file that is being made. */
 struct draft {
     const struct draft_sources *from;
-    struct pasted_curl curl;
+    struct shop_request curl;
     struct pasted_answer bought, sold_out;
     struct draft_found found;
 };
@@ -197,7 +181,7 @@ static bool is_left_out(const char *name)
 
 static void write_headers(FILE *to, struct draft *draft)
 {
-    const struct pasted_curl *curl = &draft->curl;
+    const struct shop_request *curl = &draft->curl;
     bool typed = false, any = false;
     for (size_t i = 0; i < curl->header_count; i++) {
         const struct shop_pair *header = &curl->headers[i];
@@ -209,16 +193,16 @@ static void write_headers(FILE *to, struct draft *draft)
         any = true;
         typed = typed || strcasecmp(header->name, "Content-Type") == 0;
     }
-    if (curl->body && !typed && !curl->body_is_json)
+    if (curl->body && !typed && curl->body_form != FILL_JSON)
         fprintf(to, "%s    Content-Type: application/x-www-form-urlencoded\n",
                 any ? "" : "  headers:\n");
 }
 
 static void write_request(FILE *to, struct draft *draft)
 {
-    const struct pasted_curl *curl = &draft->curl;
+    const struct shop_request *curl = &draft->curl;
     fprintf(to, "request:\n  method: %s\n  path: ", curl->method);
-    draft_path(to, curl->path, &draft->found);
+    draft_path(to, curl->url, &draft->found);
     fputc('\n', to);
     write_headers(to, draft);
     if (curl->body) {
@@ -228,7 +212,7 @@ static void write_request(FILE *to, struct draft *draft)
     }
 }
 
-static bool has_secret(const struct pasted_curl *curl)
+static bool has_secret(const struct shop_request *curl)
 {
     for (size_t i = 0; i < curl->header_count; i++)
         if (draft_is_secret(curl->headers[i].name))
@@ -327,6 +311,7 @@ bool draft_make(const struct draft_sources *from, const char *path, struct error
     bool made = pasted_read_curl(from->curl, &pool, &draft.curl, error) &&
                 pasted_read_answer(from->bought, &pool, &draft.bought, error) &&
                 pasted_read_answer(from->sold_out, &pool, &draft.sold_out, error) &&
+                (!pool.failed || error_fail(error, "out of memory")) &&
                 write_file(&draft, path, error);
     json_decref(draft.bought.json);
     json_decref(draft.sold_out.json);

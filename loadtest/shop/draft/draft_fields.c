@@ -81,6 +81,12 @@ static char *template_of(const char *text)
     return out;
 }
 
+void draft_json(FILE *to, json_t *json)
+{
+    json_dumpf(json, to, JSON_ENCODE_ANY);
+    json_decref(json);
+}
+
 /* In single quotes, unless something in it needs an escape. */
 static void write_value(FILE *to, const char *marked)
 {
@@ -89,9 +95,7 @@ static void write_value(FILE *to, const char *marked)
     for (const char *c = text; c && *c; c++)
         plain = plain && (unsigned char)*c >= ' ';
     if (!plain) {
-        json_t *json = json_string(text);
-        json_dumpf(json, to, JSON_ENCODE_ANY);
-        json_decref(json);
+        draft_json(to, json_string(text));
     } else {
         fputc('\'', to);
         for (const char *c = text; c && *c; c++)
@@ -168,15 +172,16 @@ static void mark_json(json_t *value, struct draft_found *found)
     }
 }
 
-void draft_body(FILE *to, const struct pasted_curl *curl, struct draft_found *found)
+void draft_body(FILE *to, const struct shop_request *curl, struct draft_found *found)
 {
-    json_t *json = curl->body_is_json ? json_loads(curl->body, 0, NULL) : NULL;
+    bool is_json = curl->body_form == FILL_JSON;
+    json_t *json = is_json ? json_loads(curl->body, 0, NULL) : NULL;
     mark_json(json, found);
     char *marked = json ? json_dumps(json, JSON_PRESERVE_ORDER) : NULL;
     if (marked)
         write_value(to, marked);
     else
-        write_pairs(to, curl->body, curl->body_is_json ? strlen(curl->body) : 0, found);
+        write_pairs(to, curl->body, is_json ? strlen(curl->body) : 0, found);
     free(marked);
     json_decref(json);
 }

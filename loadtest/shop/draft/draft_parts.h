@@ -10,24 +10,16 @@
 /* --- pasted.c: a curl command as a browser copies it ("copy as cURL", for bash), and an answer as
  * `curl -i` prints it; texts are the pool's --- */
 
-enum { PASTED_HEADERS_MAX = 64 };
-
-struct pasted_curl {
-    const char *method, *path; /* the path with its query */
-    const char *body;          /* NULL: none */
-    bool body_is_json;         /* else a form, unless a header says what it is */
-    struct shop_pair headers[PASTED_HEADERS_MAX];
-    size_t header_count;
-};
-
 struct pasted_answer {
     int status;
     const char *body;
     json_t *json; /* owned; NULL: it is none */
 };
 
-/* False: `error` says file, line where there is one, what is wrong and what would be right. */
-bool pasted_read_curl(const char *file, struct pool *pool, struct pasted_curl *out,
+/* False: `error` says file, line where there is one, what is wrong and what would be right. The
+ * request's URL is its path and query alone; its body is FILL_JSON, or else a form, unless a header
+ * says what it is. */
+bool pasted_read_curl(const char *file, struct pool *pool, struct shop_request *out,
                       struct error *error);
 bool pasted_read_answer(const char *file, struct pool *pool, struct pasted_answer *out,
                         struct error *error);
@@ -44,9 +36,12 @@ struct draft_found {
 
 /* As values of YAML; `found` learns what was there. */
 void draft_path(FILE *to, const char *path, struct draft_found *found);
-void draft_body(FILE *to, const struct pasted_curl *curl, struct draft_found *found);
+void draft_body(FILE *to, const struct shop_request *curl, struct draft_found *found);
 void draft_header(FILE *to, const struct shop_pair *header, struct draft_found *found);
 bool draft_is_secret(const char *header);
+
+/* Takes the JSON; NULL is written as nothing. */
+void draft_json(FILE *to, json_t *json);
 
 /* Whether a name is one of the list, which ends with NULL, but for case, '_' and '-'. */
 bool draft_is_named(const char *name, size_t length, const char *const *names);

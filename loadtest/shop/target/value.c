@@ -1,5 +1,7 @@
-/* See value.h. */
-#include "loadtest/shop/target/value.h"
+/* See reading.h. */
+#include "loadtest/shop/target/reading.h"
+
+#include "base/options/nearest.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,10 +23,71 @@ const char *value_word(const struct place *place, const char *wanted)
     return NULL;
 }
 
-bool value_raw(const struct place *place, const char *wanted, const char **out)
+/* --- names --- */
+
+bool names_have(const struct names *names, const char *name)
 {
-    const char *text = value_word(place, wanted);
-    return text && place_keep(place, text, out);
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->items[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool names_add(const struct place *place, const char *name)
+{
+    struct names *names = &place->reading->names;
+
+    if (!fill_is_name(name))
+        return place_refuse(place, "%s is no name for a field: letters, digits and '_', %d at most",
+                            place_quote(place, name), FILL_NAME_MAX);
+    if (names_have(names, name))
+        return place_refuse(place, "{%s} is known already: take another name", name);
+    if (names->count == NAMES_MAX)
+        return place_refuse(place, "too many fields: %d at most", NAMES_MAX);
+    names->items[names->count++] = name;
+    return true;
+}
+
+void names_list(const struct names *names, const char *begins, bool braces,
+                char out[NAMES_TEXT_SIZE])
+{
+    size_t used = (size_t)snprintf(out, NAMES_TEXT_SIZE, "%s", begins);
+    for (size_t i = 0; i < names->count && used < NAMES_TEXT_SIZE; i++)
+        used += (size_t)snprintf(out + used, NAMES_TEXT_SIZE - used, "%s%s%s%s", i > 0 ? ", " : "",
+                                 braces ? "{" : "", names->items[i], braces ? "}" : "");
+}
+
+const char *names_hint(const struct names *names, const char *name, bool braces,
+                       char out[NAMES_TEXT_SIZE])
+{
+    struct nearest nearest = nearest_to(name, strlen(name));
+    for (size_t i = 0; i < names->count; i++)
+        nearest_offer(&nearest, names->items[i]);
+    if (nearest.name)
+        snprintf(out, NAMES_TEXT_SIZE, ": did you mean %s%s%s?", braces ? "{" : "", nearest.name,
+                 braces ? "}" : "");
+    else
+        names_list(names, "; there are ", braces, out);
+    return out;
+}
+
+static bool refuse_field(const struct place *place, const struct names *names, const char *name)
+{
+    char hint[NAMES_TEXT_SIZE];
+    if (strcmp(name, "order") == 0)
+        return place_refuse(place, "{order} is known in \"poll\" alone, when each \"accepted\" of "
+                                   "\"outcome\" has its \"order\"");
+    return place_refuse(place, "there is no field {%s} here%s (for a brace alone: \"{{\")", name,
+                        names_hint(names, name, true, hint));
+}
+
+static bool check_fields(const struct place *place, const struct names *names, const char *text)
+{
+    char name[FILL_NAME_MAX + 1];
+    while (fill_next_name(&text, name))
+        if (!names_have(names, name))
+            return refuse_field(place, names, name);
+    return true;
 }
 
 /* --- where a variable stands --- */
@@ -118,7 +181,7 @@ struct expanding {
     const struct place *place;
     const char *text; /* as it stands in the file */
     standing *where;
-    bool has_fields;
+    bool has_fields; /* it is a text with fields */
 };
 
 static void put_variable(FILE *to, const char *value, bool has_fields)
@@ -151,7 +214,7 @@ static bool expand(const struct expanding *is, const char **at)
         return place_refuse(place, "${%s} is empty", name);
     char *written = fill("{v}", &(struct fill_field){"v", value}, 1, form);
     if (!written)
-        return error_fail(place->document->error, "out of memory");
+        return error_fail(place->reading->error, "out of memory");
     put_variable(is->to, written, is->has_fields);
     free(written);
     *at = begins + length + 1;
@@ -177,34 +240,25 @@ static bool write_expanded(const struct expanding *is)
     return true;
 }
 
-static bool read_text(const struct place *place, const char *wanted, standing *where,
-                      bool has_fields, const char **out)
+bool value_text(const struct place *place, const char *wanted, standing *where,
+                const struct names *names, const char **out)
 {
     char *expanded = NULL;
     size_t size = 0;
     const char *text = value_word(place, wanted);
     if (!text)
         return false;
-    const struct expanding is = {open_memstream(&expanded, &size), place, text, where, has_fields};
+    const struct expanding is = {open_memstream(&expanded, &size), place, text, where,
+                                 names != NULL};
     if (!is.to)
-        return error_fail(place->document->error, "out of memory");
+        return error_fail(place->reading->error, "out of memory");
     bool written = write_expanded(&is);
     fclose(is.to);
-    if (written)
-        written = *expanded ? place_keep(place, expanded, out)
-                            : place_refuse(place, "what the environment has for it is empty");
+    *out = place_text(place, "%s", written ? expanded : "");
     free(expanded);
-    return written;
-}
-
-bool value_text(const struct place *place, const char *wanted, standing *where, const char **out)
-{
-    return read_text(place, wanted, where, false, out);
-}
-
-bool value_fields(const struct place *place, const char *wanted, standing *where, const char **out)
-{
-    return read_text(place, wanted, where, true, out);
+    return written &&
+           (size > 0 || place_refuse(place, "what the environment has for it is empty")) &&
+           (!names || check_fields(place, names, *out));
 }
 
 /* --- numbers, words, times --- */
@@ -224,7 +278,7 @@ bool value_number(const struct place *place, int64_t from, int64_t to, int64_t *
     const char *text = "";
     int64_t number = 0;
 
-    if (!value_text(place, "a number", standing_text, &text))
+    if (!value_text(place, "a number", standing_text, NULL, &text))
         return false;
     if (!parse_number(text, &number) || number < from || number > to)
         return place_refuse(place, "%s is no whole number from %" PRId64 " to %" PRId64,
@@ -281,8 +335,8 @@ bool value_check_pointer(const struct place *place, const char *pointer)
 
 bool value_pointer(const struct place *place, const char **out)
 {
-    const char *word = value_word(place, "a JSON pointer (/id)");
-    return word && value_check_pointer(place, word) && place_keep(place, word, out);
+    *out = value_word(place, "a JSON pointer (/id)");
+    return *out && value_check_pointer(place, *out);
 }
 
 /* Without quotes, and JSON that is neither a map nor a list; else the text itself. */
@@ -298,17 +352,16 @@ static json_t *json_of(const struct place *place, const char *text)
 
 bool value_json(const struct place *place, const char **out)
 {
-    const char *text = NULL;
+    const char *text = "";
     /* In quotes, for without them it would be nothing. */
-    if (place->kind == PLACE_TEXT && place->length == 0 && !place->is_plain)
-        return place_keep(place, "\"\"", out);
-    if (!value_text(place, "a single value (5001, true, null, \"text\")", standing_text, &text))
+    bool is_empty = place->kind == PLACE_TEXT && place->length == 0 && !place->is_plain;
+    if (!is_empty && !value_text(place, "a single value (5001, true, null, \"text\")",
+                                 standing_text, NULL, &text))
         return false;
     json_t *value = json_of(place, text);
     char *json = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-    bool kept =
-        json ? place_keep(place, json, out) : error_fail(place->document->error, "out of memory");
+    *out = place_text(place, "%s", json ? json : "");
     json_decref(value);
     free(json);
-    return kept;
+    return json || error_fail(place->reading->error, "out of memory");
 }
