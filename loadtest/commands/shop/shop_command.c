@@ -90,7 +90,8 @@ static bool sell(struct shop_run *run, int *status, struct error *error)
     const struct sale_plan plan = {
         .target = &run->target,
         .folder = folder,
-        .call = {options->timeout_s * 1000, options->ca_file},
+        .timeout_ms = options->timeout_s * 1000,
+        .ca_file = options->ca_file,
         .connections = options->shared.connections,
         .buyers = options->buyers,
         .rate_per_s = options->shared.rate_per_s,

@@ -43,13 +43,6 @@ struct sender {
     struct latency lag; /* from when a purchase was due, or the load had time for it */
 };
 
-static void note_failure(struct sender *sender, const struct error *error)
-{
-    if (sender->ledger->load.failures++ == 0)
-        snprintf(sender->ledger->load.first_failure, sizeof sender->ledger->load.first_failure,
-                 "%.390s", error->text);
-}
-
 /* One that no other run has. */
 static bool set_key(struct visit_fields *fields)
 {
@@ -72,15 +65,6 @@ static bool set_fields(const struct sender *sender, struct visit_fields *fields)
     return good;
 }
 
-static const char *field(const struct visit_fields *fields, const char *name)
-{
-    for (size_t i = 0; i < fields->count; i++) {
-        if (strcmp(fields->names[i], name) == 0)
-            return fields->values[i];
-    }
-    return "";
-}
-
 static struct ledger_op *purchase_of(const struct sender *sender, const struct visit *visit)
 {
     return &sender->ledger->ops[visit->number];
@@ -94,8 +78,9 @@ static bool record(struct sender *sender, struct visit *visit, bool repeat, int6
                            .due_us = due_us,
                            .start_us = clock_mono_us(),
                            .end_us = LEDGER_NEVER,
-                           .user = strdup(field(&visit->fields, "user")),
-                           .key = sender->has_key ? strdup(field(&visit->fields, "key")) : NULL,
+                           .user = strdup(visit_fields_get(&visit->fields, "user")),
+                           .key = sender->has_key ? strdup(visit_fields_get(&visit->fields, "key"))
+                                                  : NULL,
                            .repeat = repeat,
                            .unasked = true};
     bool good = op.user && (op.key || !sender->has_key);
@@ -120,7 +105,7 @@ static void queue_again(struct sender *sender, const struct visit *visit, int64_
     }
     again->bought = bought;
     if (bought == 0)
-        curl_easy_getinfo(visit->call.easy, CURLINFO_COOKIELIST, &again->fields.cookies);
+        curl_easy_getinfo(visit->easy, CURLINFO_COOKIELIST, &again->fields.cookies);
     *sender->last = again;
     sender->last = &again->next;
 }
@@ -145,17 +130,24 @@ static void finish(struct sender *sender, struct visit *visit)
     visit_fields_drop(&visit->fields);
 }
 
+/* After each step of a visit: what went wrong is noted, and what is over ends. */
+static void settle(struct sender *sender, struct visit *visit)
+{
+    struct ledger_load *load = &sender->ledger->load;
+    if (*visit->error.text && load->failures++ == 0)
+        snprintf(load->first_failure, sizeof load->first_failure, "%.390s", visit->error.text);
+    if (visit->state == VISIT_IDLE)
+        finish(sender, visit);
+}
+
 /* Begins a purchase whose fields are set. False: no memory. */
 static bool begin(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
 {
-    struct error error;
     if (!record(sender, visit, repeat, due_us))
         return false;
     sender->busy++;
-    if (!visit_begin(visit, sender->plan->target, purchase_of(sender, visit), &error)) {
-        note_failure(sender, &error);
-        finish(sender, visit);
-    }
+    visit_begin(visit, purchase_of(sender, visit));
+    settle(sender, visit);
     return true;
 }
 
@@ -246,28 +238,20 @@ static void begin_due(struct sender *sender, struct visit *visit)
     }
 }
 
-/* It has rested, and asks again. */
-static void wake(struct sender *sender, struct visit *visit)
-{
-    struct error error;
-    if (visit_ask(visit, sender->plan->target, &error))
-        return;
-    note_failure(sender, &error);
-    finish(sender, visit);
-}
-
 static enum engine_next next(void *self, size_t connection, int64_t now_us,
                              struct http_request *request)
 {
     struct sender *sender = self;
     struct visit *visit = &sender->visits[connection];
-    (void)request; /* the visit's call is it */
+    (void)request; /* the visit has it */
     if (sender->failed)
         return ENGINE_RESTS;
-    if (visit->state == VISIT_RESTING && visit->rest_until_us <= now_us)
-        wake(sender, visit);
-    else if (visit->state == VISIT_IDLE)
+    if (visit->state == VISIT_RESTING && visit->rest_until_us <= now_us) {
+        visit_ask(visit);
+        settle(sender, visit);
+    } else if (visit->state == VISIT_IDLE) {
         begin_due(sender, visit);
+    }
     if (!visit->ready)
         return ENGINE_PASSES;
     visit->ready = false;
@@ -282,17 +266,12 @@ static void answered(void *self, size_t connection, int64_t now_us, const struct
 {
     struct sender *sender = self;
     struct visit *visit = &sender->visits[connection];
-    struct error error;
     bool bought = visit->state == VISIT_BUYING;
-    (void)now_us, (void)answer; /* the visit's call has it */
-    visit_answered(visit, sender->plan->target, purchase_of(sender, visit), sender->wire.result,
-                   &error);
-    if (*error.text)
-        note_failure(sender, &error);
+    (void)now_us, (void)answer; /* the visit has it */
+    visit_answered(visit, purchase_of(sender, visit), sender->wire.result);
     if (bought && visit->comes_back)
         queue_again(sender, visit, 0);
-    if (visit->state == VISIT_IDLE)
-        finish(sender, visit);
+    settle(sender, visit);
 }
 
 /* When a visit goes on, or the next one is due. */
@@ -343,9 +322,10 @@ static bool open_visits(struct sender *sender, struct error *error)
     if (!sender->visits || !sender->handles)
         return error_fail(error, "out of memory");
     for (size_t i = 0; i < count; i++) {
-        if (!call_init(&sender->visits[i].call, &sender->plan->call, error))
+        if (!visit_init(&sender->visits[i], sender->plan->target, sender->plan->timeout_ms,
+                        sender->plan->ca_file, error))
             return false;
-        sender->handles[i] = sender->visits[i].call.easy;
+        sender->handles[i] = sender->visits[i].easy;
     }
     return curl_wire_init(&sender->wire, sender->handles, count, error);
 }
@@ -353,10 +333,8 @@ static bool open_visits(struct sender *sender, struct error *error)
 static void close_visits(struct sender *sender)
 {
     curl_wire_fini(&sender->wire);
-    for (int64_t i = 0; sender->visits && i < sender->plan->connections; i++) {
-        call_fini(&sender->visits[i].call);
-        visit_fields_drop(&sender->visits[i].fields);
-    }
+    for (int64_t i = 0; sender->visits && i < sender->plan->connections; i++)
+        visit_fini(&sender->visits[i]);
     while (sender->first) {
         struct again *again = sender->first;
         sender->first = again->next;
@@ -380,8 +358,8 @@ static bool run(struct sender *sender, struct error *error)
                                      .wire = &wire_curl,
                                      .wire_self = &sender->wire,
                                      .connections = (size_t)sender->plan->connections,
-                                     .limit_us = sender->plan->call.timeout_ms * CLOCK_US_PER_MS +
-                                                 LIMIT_US};
+                                     .limit_us =
+                                         sender->plan->timeout_ms * CLOCK_US_PER_MS + LIMIT_US};
     return engine_run(&plan, error);
 }
 

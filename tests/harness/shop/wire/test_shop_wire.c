@@ -8,6 +8,7 @@
 #include "harness/fixtures/has.h"
 #include "harness/shop/wire/listener.h"
 #include "lib/t.h"
+#include "loadtest/shop/load/visit.h"
 #include "loadtest/shop/sale/sale.h"
 
 #include <stdlib.h>
@@ -61,7 +62,8 @@ static size_t buy_as(enum listener_way way, const char *answer, int64_t buyers)
     snprintf(wire.login, sizeof wire.login, "http://127.0.0.1:%d/login", port);
     const struct sale_plan plan = {.target = &wire.target,
                                    .folder = wire.folder,
-                                   .call = {wire.timeout_ms, ""},
+                                   .timeout_ms = wire.timeout_ms,
+                                   .ca_file = "",
                                    .connections = 1,
                                    .buyers = buyers,
                                    .seed = 1};
@@ -168,13 +170,13 @@ TEST(test_an_answer_that_does_not_come)
 
 TEST(test_an_answer_that_is_too_long)
 {
-    size_t size = CALL_ANSWER_MAX + 200;
+    size_t size = VISIT_ANSWER_MAX + 200;
     char *answer = malloc(size);
     assert_non_null(answer);
     int head = snprintf(answer, size, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n",
-                        CALL_ANSWER_MAX + 1);
-    memset(answer + head, 'x', CALL_ANSWER_MAX + 1);
-    answer[head + CALL_ANSWER_MAX + 1] = '\0';
+                        VISIT_ANSWER_MAX + 1);
+    memset(answer + head, 'x', VISIT_ANSWER_MAX + 1);
+    answer[head + VISIT_ANSWER_MAX + 1] = '\0';
     buy_as(LISTENER_ANSWERS, answer, 1);
     free(answer);
     assert_int_equal(wire.sale.ledger.ops[0].last, SHOP_UNKNOWN);
