@@ -10,11 +10,11 @@ static struct measured measured;
 
 static void measure(void)
 {
-    struct sale_answers answers[SHOP_MEANINGS];
+    struct error error;
     shop.sale.ledger.load.began_us = 1000000;
     shop.sale.ledger.load.ended_us = 3000000;
-    sale_count(&shop.sale, answers);
-    sale_measure(&shop.target, &shop.sale, answers, &measured);
+    t_done(sale_judge(&shop.target, &shop.sale, &error), error);
+    measured = shop.sale.measured;
 }
 
 static void counts(enum threshold_measure measure, int wanted)
@@ -72,11 +72,11 @@ TEST(times_are_those_of_the_first_answer)
 TEST(what_is_missing_is_what_the_audit_lacks)
 {
     const char *missing[THRESHOLD_MEASURES];
-    sale_missing(&shop.target, missing);
+    told_missing(&shop.target, missing);
     for (int i = 0; i < THRESHOLD_MEASURES; i++)
         assert_int_equal(missing[i] != NULL, i == THRESHOLD_COMMITTED);
     shop.target.orders.sql = "SELECT 1";
-    sale_missing(&shop.target, missing);
+    told_missing(&shop.target, missing);
     assert_null(missing[THRESHOLD_COMMITTED]);
 }
 
@@ -105,7 +105,7 @@ static void make_cases(void)
     struct error error;
     if (!sale_judge(&shop.target, &shop.sale, &error) || !junit_open(&junit, "/dev/null", &error))
         fail_msg("%s", error.text);
-    sale_add_cases(&junit, &shop.target, &shop.sale);
+    told_add_cases(&junit, &shop.sale);
 }
 
 static void throw_away(void)
