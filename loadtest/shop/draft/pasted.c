@@ -1,5 +1,5 @@
-/* The command and the answer: see draft_parts.h. */
-#include "loadtest/shop/draft/draft_parts.h"
+/* See pasted.h. */
+#include "loadtest/shop/draft/pasted.h"
 
 #include <errno.h>
 #include <stdio.h>
