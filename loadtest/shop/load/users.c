@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cell, cut out where it stands. *at moves behind what ended it; `last`: that was its line. */
-static char *cut_cell(char **at, bool *last)
+char *users_cut(char **at, bool *last)
 {
     char *cell = *at, *to = *at, *from = *at;
     bool quoted = *from == '"';
@@ -39,7 +38,7 @@ static bool read_names(struct shop_users *out, char **at, const char *where, str
     while (!last && **at) {
         if (out->columns == USERS_COLUMNS_MAX)
             return error_fail(error, "%s: more than %d columns", where, USERS_COLUMNS_MAX);
-        const char *name = cut_cell(at, &last);
+        const char *name = users_cut(at, &last);
         found = found || strcmp(name, "user") == 0;
         out->names[out->columns++] = name;
     }
@@ -54,7 +53,7 @@ static bool read_line(struct shop_users *out, char **at, const char *where, stru
         char **cell = array_add(&out->cells, &out->cell_count, sizeof *cell);
         if (!cell)
             return error_fail(error, "out of memory");
-        *cell = cut_cell(at, &last);
+        *cell = users_cut(at, &last);
     }
     size_t cells = out->cell_count - before;
     if (cells == 1 && out->cells[before][0] == '\0') {

@@ -18,6 +18,9 @@ struct shop_users {
     const char *names[USERS_COLUMNS_MAX]; /* borrowed from text; of a range "user" */
 };
 
+/* A cell, cut out where it stands. *at moves behind what ended it; `last`: that was its line. */
+char *users_cut(char **at, bool *last);
+
 /* `log`: where the command's stderr is added. */
 bool users_open(struct shop_users *out, const struct target *target, const char *log,
                 struct error *error);

@@ -213,27 +213,19 @@ static bool add_event(struct growing *is, const yaml_event_t *event, size_t line
     }
 }
 
-/* The feature of YAML that is refused; NULL: none. */
+/* The feature of YAML that is refused; NULL: none. Whatever has an anchor and a tag begins with
+ * these two. */
 static const char *refused_feature(const yaml_event_t *event, int documents)
 {
-    const yaml_char_t *anchor = NULL, *tag = NULL;
+    bool may_have = event->type == YAML_SCALAR_EVENT || event->type == YAML_SEQUENCE_START_EVENT ||
+                    event->type == YAML_MAPPING_START_EVENT;
     if (event->type == YAML_ALIAS_EVENT)
         return "an alias (*name): write the value again";
     if (event->type == YAML_DOCUMENT_START_EVENT && documents > 0)
         return "a second document (---): a file is one target";
-    if (event->type == YAML_SCALAR_EVENT) {
-        anchor = event->data.scalar.anchor;
-        tag = event->data.scalar.tag;
-    } else if (event->type == YAML_SEQUENCE_START_EVENT) {
-        anchor = event->data.sequence_start.anchor;
-        tag = event->data.sequence_start.tag;
-    } else if (event->type == YAML_MAPPING_START_EVENT) {
-        anchor = event->data.mapping_start.anchor;
-        tag = event->data.mapping_start.tag;
-    }
-    if (anchor)
+    if (may_have && event->data.scalar.anchor)
         return "an anchor (&name): write the value where it is needed";
-    return tag ? "a tag (!name): nothing here needs one" : NULL;
+    return may_have && event->data.scalar.tag ? "a tag (!name): nothing here needs one" : NULL;
 }
 
 /* --- the YAML --- */

@@ -113,10 +113,8 @@ bool reading_header(const struct place *place, void *into)
         return false;
     header->name = place->key;
     request->header_count++;
-    for (const char *c = header->value; *c; c++)
-        if (((unsigned char)*c < ' ' && *c != '\t') || *c == 0x7f)
-            return place_refuse(place, "a header is one line, without control characters");
-    return true;
+    return fill_fits_header(header->value) ||
+           place_refuse(place, "a header is one line, without control characters");
 }
 
 static bool add_json_header(const struct place *place, struct shop_request *request)

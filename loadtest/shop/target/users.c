@@ -2,6 +2,7 @@
  * A target's users: a range, a CSV file, or a command that prints one. Its columns are fields that
  * texts may name, so the file's first line is read here, and a command's columns are declared.
  */
+#include "loadtest/shop/load/users.h"
 #include "loadtest/shop/target/reading.h"
 
 #include <errno.h>
@@ -54,16 +55,9 @@ static const char *resolve(const struct place *place, const struct target *targe
 
 static bool add_columns(const struct place *place, char *line)
 {
-    line[strcspn(line, "\r\n")] = '\0';
-    for (char *name; (name = strsep(&line, ",")) != NULL;) {
-        size_t length = strlen(name);
-        if (length >= 2 && name[0] == '"' && name[length - 1] == '"') {
-            name[length - 1] = '\0';
-            name++;
-        }
-        if (!names_add(place, place_text(place, "%s", name)))
+    for (bool last = false; !last;)
+        if (!names_add(place, place_text(place, "%s", users_cut(&line, &last))))
             return false;
-    }
     return reading_columns(place, NULL);
 }
 
