@@ -44,25 +44,25 @@ struct sender {
 };
 
 /* One that no other run has. */
-static bool set_key(struct visit_fields *fields)
+static void set_key(struct visit_fields *fields)
 {
     char key[UUID_TEXT_LENGTH + 1];
     const struct uuid id = uuid_v7(clock_wall_us());
     uuid_format(&id, key);
-    return visit_fields_set(fields, "key", key);
+    visit_fields_set(fields, "key", key);
 }
 
 /* A user's fields. */
-static bool set_fields(const struct sender *sender, struct visit_fields *fields)
+static void set_fields(const struct sender *sender, struct visit_fields *fields)
 {
     char number[24], product[24];
     const struct shop_users *users = sender->users;
     snprintf(product, sizeof product, "%" PRId64, sender->plan->target->product);
-    bool good = visit_fields_set(fields, "product", product) && set_key(fields);
-    for (size_t i = 0; good && i < users->columns; i++)
-        good = visit_fields_set(fields, users->names[i],
-                                users_value(users, sender->begun, users->names[i], number));
-    return good;
+    visit_fields_set(fields, "product", product);
+    set_key(fields);
+    for (size_t i = 0; i < users->columns; i++)
+        visit_fields_set(fields, users->names[i],
+                         users_value(users, sender->begun, users->names[i], number));
 }
 
 static struct ledger_op *purchase_of(const struct sender *sender, const struct visit *visit)
@@ -83,7 +83,7 @@ static bool record(struct sender *sender, struct visit *visit, bool repeat, int6
                                                   : NULL,
                            .repeat = repeat,
                            .unasked = true};
-    bool good = op.user && (op.key || !sender->has_key);
+    bool good = op.user && (op.key || !sender->has_key) && !visit->fields.pool.failed;
     visit->number = sender->ledger->ops_count;
     ledger_op_means(&op, SHOP_UNKNOWN);
     if (!ledger_add_op(sender->ledger, &op) || !good)
@@ -96,15 +96,14 @@ static bool record(struct sender *sender, struct visit *visit, bool repeat, int6
 static void queue_again(struct sender *sender, const struct visit *visit, int64_t bought)
 {
     struct again *again = calloc(1, sizeof *again);
-    if (!again || !visit_fields_copy(&again->fields, &visit->fields) ||
-        (bought > 0 && !set_key(&again->fields))) {
-        if (again)
-            visit_fields_drop(&again->fields);
-        free(again);
+    sender->failed |= !again;
+    if (!again)
         return;
-    }
+    visit_fields_copy(&again->fields, &visit->fields);
     again->bought = bought;
-    if (bought == 0)
+    if (bought > 0)
+        set_key(&again->fields);
+    else
         curl_easy_getinfo(visit->easy, CURLINFO_COOKIELIST, &again->fields.cookies);
     *sender->last = again;
     sender->last = &again->next;
@@ -140,18 +139,18 @@ static void settle(struct sender *sender, struct visit *visit)
         finish(sender, visit);
 }
 
-/* Begins a purchase whose fields are set. False: no memory. */
-static bool begin(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
+/* Begins a purchase whose fields are set. */
+static void begin(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
 {
-    if (!record(sender, visit, repeat, due_us))
-        return false;
+    sender->failed |= !record(sender, visit, repeat, due_us);
+    if (sender->failed)
+        return;
     sender->busy++;
     visit_begin(visit, purchase_of(sender, visit));
     settle(sender, visit);
-    return true;
 }
 
-static bool begin_again(struct sender *sender, struct visit *visit)
+static void begin_again(struct sender *sender, struct visit *visit)
 {
     struct again *again = sender->first;
     bool repeat = again->bought == 0;
@@ -162,20 +161,19 @@ static bool begin_again(struct sender *sender, struct visit *visit)
     visit->doubles = visit->comes_back = false;
     visit->bought = again->bought;
     free(again);
-    return begin(sender, visit, repeat, clock_mono_us());
+    begin(sender, visit, repeat, clock_mono_us());
 }
 
-static bool begin_new(struct sender *sender, struct visit *visit, int64_t due_us)
+static void begin_new(struct sender *sender, struct visit *visit, int64_t due_us)
 {
     bool repeats = random_unit(&sender->random) < sender->plan->target->repeats;
     visit->doubles = repeats && sender->repeats % 2 == 0;
     visit->comes_back = repeats && sender->repeats % 2 == 1;
     sender->repeats += repeats;
     visit->bought = 0;
-    if (!set_fields(sender, &visit->fields))
-        return false;
+    set_fields(sender, &visit->fields);
     sender->begun++;
-    return begin(sender, visit, false, due_us);
+    begin(sender, visit, false, due_us);
 }
 
 static bool is_open(const struct sender *sender)
@@ -192,29 +190,19 @@ static bool waits_for_first(const struct sender *sender)
            sender->begun == 1 && (sender->busy > 0 || sender->first);
 }
 
-/* More buyers are to come at once: of a closed load, on each connection that is free. */
-static bool has_more(const struct sender *sender)
+/* When the next new purchase is due; INT64_MAX: none is to come now. */
+static int64_t new_due_us(const struct sender *sender)
 {
-    return !is_open(sender) && sender->begun < sender->buyers && !waits_for_first(sender);
-}
-
-/* Whether a new purchase is due now; *due_us: since when. */
-static bool is_due(const struct sender *sender, int64_t *due_us)
-{
-    int64_t now_us = clock_mono_us();
-    *due_us = now_us;
-    if (!is_open(sender))
-        return has_more(sender);
-    *due_us = sender->ledger->load.began_us + sender->walk.at_us;
-    return !sender->walk.ended && *due_us <= now_us;
+    if (is_open(sender))
+        return sender->walk.ended ? INT64_MAX : sender->ledger->load.began_us + sender->walk.at_us;
+    return sender->begun < sender->buyers && !waits_for_first(sender) ? 0 : INT64_MAX;
 }
 
 static bool is_over(void *self, size_t busy, int64_t now_us)
 {
     const struct sender *sender = self;
-    bool all = is_open(sender) ? sender->walk.ended : sender->begun >= sender->buyers;
     (void)busy, (void)now_us;
-    return all && !sender->first && sender->busy == 0;
+    return new_due_us(sender) == INT64_MAX && !sender->first && sender->busy == 0;
 }
 
 /* What waits for a connection while the load itself has nothing to do waits for the shop. */
@@ -228,13 +216,13 @@ static void take_due(struct sender *sender, int64_t due_us)
 /* Gives an idle connection something to do. */
 static void begin_due(struct sender *sender, struct visit *visit)
 {
-    int64_t due_us = 0;
+    int64_t now_us = clock_mono_us(), due_us = new_due_us(sender);
     if (sender->first) {
-        sender->failed = !begin_again(sender, visit);
-    } else if (is_due(sender, &due_us)) {
+        begin_again(sender, visit);
+    } else if (due_us <= now_us) {
         if (is_open(sender))
             take_due(sender, due_us);
-        sender->failed = !begin_new(sender, visit, due_us);
+        begin_new(sender, visit, is_open(sender) ? due_us : now_us);
     }
 }
 
@@ -278,22 +266,19 @@ static void answered(void *self, size_t connection, int64_t now_us, const struct
 static int64_t due_us(void *self, bool *crowded)
 {
     const struct sender *sender = self;
-    int64_t until_us = INT64_MAX, idle = 0;
+    int64_t until_us = INT64_MAX;
+    bool idle = false;
     *crowded = false;
     for (int64_t i = 0; i < sender->plan->connections; i++) {
         const struct visit *visit = &sender->visits[i];
         if (visit->ready)
             return 0;
-        idle += visit->state == VISIT_IDLE;
+        idle |= visit->state == VISIT_IDLE;
         if (visit->state == VISIT_RESTING && visit->rest_until_us < until_us)
             until_us = visit->rest_until_us;
     }
-    if (idle > 0 && (sender->first || has_more(sender)))
-        return 0;
-    int64_t next_us = sender->ledger->load.began_us + sender->walk.at_us;
-    if (idle > 0 && is_open(sender) && !sender->walk.ended && next_us < until_us)
-        until_us = next_us;
-    return until_us;
+    int64_t new_us = sender->first ? 0 : new_due_us(sender);
+    return idle && new_us < until_us ? new_us : until_us;
 }
 
 /* Each purchase stands in the ledger's file before the shop hears of it. */

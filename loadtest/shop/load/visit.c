@@ -33,13 +33,10 @@ const char *visit_fields_get(const struct visit_fields *fields, const char *name
     return at < fields->count ? fields->items[at].value : "";
 }
 
-bool visit_fields_copy(struct visit_fields *to, const struct visit_fields *from)
+void visit_fields_copy(struct visit_fields *to, const struct visit_fields *from)
 {
-    for (size_t i = 0; i < from->count; i++) {
-        if (!visit_fields_set(to, from->items[i].name, from->items[i].value))
-            return false;
-    }
-    return true;
+    for (size_t i = 0; i < from->count; i++)
+        visit_fields_set(to, from->items[i].name, from->items[i].value);
 }
 
 void visit_fields_drop(struct visit_fields *fields)
