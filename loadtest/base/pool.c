@@ -1,6 +1,8 @@
 /* See pool.h. */
 #include "loadtest/base/pool.h"
 
+#include "loadtest/base/process.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +13,28 @@ struct pool_piece {
     max_align_t bytes[];
 };
 
+void *memory_need(void *made)
+{
+    if (made)
+        return made;
+    int status = process_fail("out of memory");
+    process_end_all();
+    exit(status);
+}
+
+void *memory_take(size_t size)
+{
+    return memory_need(calloc(1, size));
+}
+
+char *memory_copy(const char *text)
+{
+    return memory_need(strdup(text));
+}
+
 void *pool_take(struct pool *pool, size_t size)
 {
-    struct pool_piece *piece = calloc(1, sizeof *piece + size);
-    pool->failed |= !piece;
-    if (!piece)
-        return NULL;
+    struct pool_piece *piece = memory_take(sizeof *piece + size);
     piece->next = pool->pieces;
     pool->pieces = piece;
     return piece->bytes;
@@ -30,8 +48,6 @@ const char *pool_text(struct pool *pool, const char *format, ...)
     va_end(arguments);
     size_t size = (size_t)(length > 0 ? length : 0) + 1;
     char *text = pool_take(pool, size);
-    if (!text)
-        return "";
     va_start(arguments, format);
     vsnprintf(text, size, format, arguments);
     va_end(arguments);
@@ -53,11 +69,8 @@ void *array_add(void *items, size_t *count, size_t item_bytes)
     char *list;
     memcpy(&list, items, sizeof list);
     if ((*count & (*count - 1)) == 0) {
-        char *grown = reallocarray(list, *count ? 2 * *count : 1, item_bytes);
-        if (!grown)
-            return NULL;
-        memcpy(items, &grown, sizeof grown);
-        list = grown;
+        list = memory_need(reallocarray(list, *count ? 2 * *count : 1, item_bytes));
+        memcpy(items, &list, sizeof list);
     }
     return memset(list + (*count)++ * item_bytes, 0, item_bytes);
 }

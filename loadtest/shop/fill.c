@@ -1,6 +1,8 @@
 /* See fill.h. A text is walked through once, part by part: what stands as it is, or a field. */
 #include "loadtest/shop/fill.h"
 
+#include "loadtest/base/pool.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,9 +97,7 @@ char *fill(const char *text, const struct fill_field *fields, size_t count, enum
 {
     char *filled = NULL;
     size_t size = 0;
-    FILE *to = open_memstream(&filled, &size);
-    if (!to)
-        return NULL;
+    FILE *to = memory_need(open_memstream(&filled, &size));
     while (text && *text) {
         size_t plain = strcspn(text, "{");
         fwrite(text, 1, plain, to);
@@ -105,11 +105,11 @@ char *fill(const char *text, const struct fill_field *fields, size_t count, enum
         if (*text)
             text = put_brace(to, text, fields, count, form);
     }
-    if (fclose(to) != 0 || !text) {
-        free(filled);
-        return NULL;
-    }
-    return filled;
+    fclose(to);
+    if (text)
+        return memory_need(filled);
+    free(filled);
+    return NULL;
 }
 
 bool fill_next_name(const char **at, char name[FILL_NAME_MAX + 1])

@@ -30,8 +30,8 @@ enum fill_form {
 
 enum { FILL_NAME_MAX = 40 }; /* characters of a field's name */
 
-/* Owned by the caller: free. NULL: the text names a field that is not there or has no value, a
- * header's value is refused, or memory is out. Of two of the same name the first counts. */
+/* Owned by the caller: free. NULL: the text names a field that is not there or has no value, or a
+ * header's value is refused. Of two of the same name the first counts. */
 char *fill(const char *text, const struct fill_field *fields, size_t count, enum fill_form form);
 
 /* Whether a text can be the name of a field; and a header's value, which is one line. */

@@ -19,6 +19,11 @@ struct shop_asker {
     int limit_ms;                /* of a command */
 };
 
+/* What one of the target's commands prints, `most` bytes at most; owned by the caller. NULL with
+ * the error. */
+char *audit_run(const struct shop_asker *asker, const char *command, size_t most,
+                struct error *error);
+
 /* Without a reset in the target nothing is done. */
 bool audit_reset(const struct shop_asker *asker, struct error *error);
 

@@ -77,8 +77,8 @@ static char *template_of(const char *text)
 {
     char *out = NULL;
     size_t size = 0;
-    FILE *to = open_memstream(&out, &size);
-    for (const char *at = text; to && *at; at++) {
+    FILE *to = memory_need(open_memstream(&out, &size));
+    for (const char *at = text; *at; at++) {
         bool number = strncmp(at, "\"" MARK "#", 3) == 0;
         const char *name = at + (number ? 3 : 1), *end = strchr(name, *MARK);
         if ((number || *at == *MARK) && end) {
@@ -91,8 +91,7 @@ static char *template_of(const char *text)
             fputs(*at == '{' && begins_field(at) ? "{{" : (char[]){*at, '\0'}, to);
         }
     }
-    if (to)
-        fclose(to);
+    fclose(to);
     return out;
 }
 
@@ -144,9 +143,7 @@ static void write_pairs(FILE *to, const char *text, size_t before, struct draft_
 {
     char *marked = NULL;
     size_t size = 0;
-    FILE *memory = open_memstream(&marked, &size);
-    if (!memory)
-        return;
+    FILE *memory = memory_need(open_memstream(&marked, &size));
     fprintf(memory, "%.*s", (int)before, text);
     mark_pairs(memory, text + before, found);
     fclose(memory);
@@ -491,9 +488,7 @@ static bool write_all(FILE *to, struct draft *draft, struct error *error)
 {
     char *request = NULL;
     size_t size = 0;
-    FILE *memory = open_memstream(&request, &size);
-    if (!memory)
-        return error_fail(error, "out of memory");
+    FILE *memory = memory_need(open_memstream(&request, &size));
     write_request(memory, draft);
     fputs("outcome:\n", memory);
     bool apart =
@@ -532,7 +527,6 @@ bool draft_make(const struct draft_sources *from, const char *path, struct error
     bool made = pasted_read_curl(from->curl, &pool, &draft.curl, error) &&
                 pasted_read_answer(from->bought, &pool, &draft.bought, error) &&
                 pasted_read_answer(from->sold_out, &pool, &draft.sold_out, error) &&
-                (!pool.failed || error_fail(error, "out of memory")) &&
                 write_file(&draft, path, error);
     json_decref(draft.bought.json);
     json_decref(draft.sold_out.json);

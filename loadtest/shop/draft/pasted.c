@@ -22,15 +22,16 @@ struct pasting {
 static char *read_text(const char *file, struct pool *pool, struct error *error)
 {
     FILE *from = fopen(file, "re");
-    char *text = from ? pool_take(pool, BYTES_MAX + 2) : NULL;
-    size_t length = text ? fread(text, 1, BYTES_MAX + 1, from) : 0;
-    bool good = text && !ferror(from) && length <= BYTES_MAX && strlen(text) == length;
-    if (!text)
+    char *text = pool_take(pool, BYTES_MAX + 2);
+    if (!from) {
         error_fail(error, "%.300s: %s", file, strerror(errno));
-    else if (!good)
+        return NULL;
+    }
+    size_t length = fread(text, 1, BYTES_MAX + 1, from);
+    bool good = !ferror(from) && length <= BYTES_MAX && strlen(text) == length;
+    fclose(from);
+    if (!good)
         error_fail(error, "%.300s: no text of %d bytes at most", file, BYTES_MAX);
-    if (from)
-        fclose(from);
     return good ? text : NULL;
 }
 
@@ -133,10 +134,6 @@ static const char **words_of(struct pasting *is)
     size_t count = 0;
     is->at = is->text + strspn(is->text, " \t\r\n");
     is->to = pool_take(is->pool, 2 * strlen(is->text) + WORDS_MAX + 1);
-    if (!words || !is->to || !is->out->headers) {
-        error_fail(is->error, "out of memory");
-        return NULL;
-    }
     while (skip_blanks(is)) {
         if (count == WORDS_MAX) {
             refuse(is, is->at, "too many words");

@@ -38,7 +38,6 @@ struct sender {
     struct again *first, **last;      /* owned */
     struct random random;
     bool has_key; /* the purchase says {key} */
-    bool failed;  /* no memory */
     int64_t ticked_us;
     struct latency lag; /* from when a purchase was due, or the load had time for it */
 };
@@ -70,35 +69,27 @@ static struct ledger_op *purchase_of(const struct sender *sender, const struct v
     return &sender->ledger->ops[visit->number];
 }
 
-/* False: no memory. */
-static bool record(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
+static void record(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
 {
-    struct ledger_op op = {.number = (int64_t)sender->ledger->ops_count + 1,
-                           .kind = LEDGER_BUY,
-                           .due_us = due_us,
-                           .start_us = clock_mono_us(),
-                           .end_us = LEDGER_NEVER,
-                           .user = strdup(visit_fields_get(&visit->fields, "user")),
-                           .key = sender->has_key ? strdup(visit_fields_get(&visit->fields, "key"))
-                                                  : NULL,
-                           .repeat = repeat,
-                           .unasked = true};
-    bool good = op.user && (op.key || !sender->has_key) && !visit->fields.pool.failed;
+    struct ledger_op op = {
+        .number = (int64_t)sender->ledger->ops_count + 1,
+        .kind = LEDGER_BUY,
+        .due_us = due_us,
+        .start_us = clock_mono_us(),
+        .end_us = LEDGER_NEVER,
+        .user = memory_copy(visit_fields_get(&visit->fields, "user")),
+        .key = sender->has_key ? memory_copy(visit_fields_get(&visit->fields, "key")) : NULL,
+        .repeat = repeat,
+        .unasked = true};
     visit->number = sender->ledger->ops_count;
     ledger_op_means(&op, SHOP_UNKNOWN);
-    if (!ledger_add_op(sender->ledger, &op) || !good)
-        return false;
-    ledger_write_begin(sender->writer, purchase_of(sender, visit));
-    return true;
+    ledger_write_begin(sender->writer, ledger_add_op(sender->ledger, &op));
 }
 
 /* Puts the same purchase, or another of the same user, at the end of those that wait. */
 static void queue_again(struct sender *sender, const struct visit *visit, int64_t bought)
 {
-    struct again *again = calloc(1, sizeof *again);
-    sender->failed |= !again;
-    if (!again)
-        return;
+    struct again *again = memory_take(sizeof *again);
     visit_fields_copy(&again->fields, &visit->fields);
     again->bought = bought;
     if (bought > 0)
@@ -142,9 +133,7 @@ static void settle(struct sender *sender, struct visit *visit)
 /* Begins a purchase whose fields are set. */
 static void begin(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
 {
-    sender->failed |= !record(sender, visit, repeat, due_us);
-    if (sender->failed)
-        return;
+    record(sender, visit, repeat, due_us);
     sender->busy++;
     visit_begin(visit, purchase_of(sender, visit));
     settle(sender, visit);
@@ -232,8 +221,6 @@ static enum engine_next next(void *self, size_t connection, int64_t now_us,
     struct sender *sender = self;
     struct visit *visit = &sender->visits[connection];
     (void)request; /* the visit has it */
-    if (sender->failed)
-        return ENGINE_RESTS;
     if (visit->state == VISIT_RESTING && visit->rest_until_us <= now_us) {
         visit_ask(visit);
         settle(sender, visit);
@@ -290,8 +277,6 @@ static bool commit(void *self, struct error *error)
 static bool tick(void *self, int64_t now_us, struct error *error)
 {
     struct sender *sender = self;
-    if (sender->failed)
-        return error_fail(error, "out of memory");
     if (sender->plan->tick && now_us - sender->ticked_us >= TICK_US) {
         sender->ticked_us = now_us;
         sender->plan->tick(sender->plan->context, sender->ledger->load.answered);
@@ -302,10 +287,8 @@ static bool tick(void *self, int64_t now_us, struct error *error)
 static bool open_visits(struct sender *sender, struct error *error)
 {
     size_t count = (size_t)sender->plan->connections;
-    sender->visits = calloc(count, sizeof *sender->visits);
-    sender->handles = calloc(count, sizeof(CURL *));
-    if (!sender->visits || !sender->handles)
-        return error_fail(error, "out of memory");
+    sender->visits = memory_take(count * sizeof *sender->visits);
+    sender->handles = memory_take(count * sizeof(CURL *));
     for (size_t i = 0; i < count; i++) {
         if (!visit_init(&sender->visits[i], sender->plan->target, sender->plan->timeout_ms,
                         sender->plan->ca_file, error))
@@ -318,7 +301,7 @@ static bool open_visits(struct sender *sender, struct error *error)
 static void close_visits(struct sender *sender)
 {
     curl_wire_fini(&sender->wire);
-    for (int64_t i = 0; sender->visits && i < sender->plan->connections; i++)
+    for (int64_t i = 0; i < sender->plan->connections; i++)
         visit_fini(&sender->visits[i]);
     while (sender->first) {
         struct again *again = sender->first;

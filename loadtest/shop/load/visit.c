@@ -17,14 +17,11 @@ static size_t find_field(const struct visit_fields *fields, const char *name)
     return at;
 }
 
-bool visit_fields_set(struct visit_fields *fields, const char *name, const char *value)
+void visit_fields_set(struct visit_fields *fields, const char *name, const char *value)
 {
     size_t at = find_field(fields, name);
-    if (at == VISIT_FIELDS_MAX)
-        return false;
     fields->items[at] = (struct fill_field){name, pool_text(&fields->pool, "%s", value)};
     fields->count += at == fields->count;
-    return !fields->pool.failed;
 }
 
 const char *visit_fields_get(const struct visit_fields *fields, const char *name)
@@ -122,17 +119,14 @@ void visit_fini(struct visit *visit)
 }
 
 /* Without a value: as it stands, which is curl's way to send none of that name. */
-static bool add_header(struct visit *visit, const char *name, const char *value)
+static void add_header(struct visit *visit, const char *name, const char *value)
 {
     char *line = NULL;
     bool empty = value && !*value;
     if (asprintf(&line, "%s%s%s", name, empty ? ";" : value ? ": " : "", value ? value : "") < 0)
-        return false;
-    struct curl_slist *longer = curl_slist_append(visit->headers, line);
+        memory_need(NULL);
+    visit->headers = memory_need(curl_slist_append(visit->headers, line));
     free(line);
-    if (longer)
-        visit->headers = longer;
-    return longer != NULL;
 }
 
 static char *fill_in(const struct visit *visit, const char *text, enum fill_form form)
@@ -144,18 +138,21 @@ static bool fill_headers(struct visit *visit, const struct shop_request *request
 {
     for (size_t i = 0; i < request->header_count; i++) {
         char *value = fill_in(visit, request->headers[i].value, FILL_HEADER);
-        bool added = value && add_header(visit, request->headers[i].name, value);
-        free(value);
-        if (!added)
+        if (!value)
             return false;
+        add_header(visit, request->headers[i].name, value);
+        free(value);
     }
     /* curl would wait for a "100 Continue", and call every body a form. */
-    return add_header(visit, "Expect:", NULL) &&
-           (shop_request_header(request, "Content-Type") ||
-            add_header(visit, "Content-Type:", NULL)) &&
-           (!request->body || !request->chunked ||
-            add_header(visit, "Transfer-Encoding", "chunked")) &&
-           (!request->closes || add_header(visit, "Connection", "close"));
+    add_header(visit, "Expect:", NULL);
+    if (!shop_request_header(request, "Content-Type"))
+        add_header(visit, request->body ? "Content-Type" : "Content-Type:",
+                   request->body ? "application/json" : NULL);
+    if (request->body && request->chunked)
+        add_header(visit, "Transfer-Encoding", "chunked");
+    if (request->closes)
+        add_header(visit, "Connection", "close");
+    return true;
 }
 
 /* GET and DELETE have no body unless the target gives one; the others say that it is empty. */
@@ -253,7 +250,7 @@ static char *take_cookie(const struct visit *visit, const char *name)
     curl_easy_getinfo(visit->easy, CURLINFO_COOKIELIST, &cookies);
     for (const struct curl_slist *one = cookies; one && !taken; one = one->next) {
         const char *value = cookie_value(one->data, name);
-        taken = value && *value ? strdup(value) : NULL;
+        taken = value && *value ? memory_copy(value) : NULL;
     }
     curl_slist_free_all(cookies);
     return taken;
@@ -270,7 +267,7 @@ static char *take_from(const struct visit *visit, const struct shop_answer *answ
     if (take->from == SHOP_COOKIE)
         return take_cookie(visit, take->at);
     bool found = curl_easy_header(visit->easy, take->at, 0, CURLH_HEADER, -1, &header) == CURLHE_OK;
-    return found && *header->value ? strdup(header->value) : NULL;
+    return found && *header->value ? memory_copy(header->value) : NULL;
 }
 
 /* Why it has no answer; of a certificate that is refused also what would help. */
@@ -323,9 +320,10 @@ static void end_step(struct visit *visit, struct ledger_op *purchase,
     }
     for (size_t i = 0; i < step->take_count; i++) {
         char *value = take_from(visit, answer, &step->takes[i]);
-        bool taken = value && visit_fields_set(&visit->fields, step->takes[i].name, value);
+        if (value)
+            visit_fields_set(&visit->fields, step->takes[i].name, value);
         free(value);
-        if (!taken) {
+        if (!value) {
             error_fail(&visit->error, "step %zu (%.200s): its answer has nothing at %s",
                        visit->step, step->url, step->takes[i].at);
             return;
@@ -350,8 +348,8 @@ static void end_purchase(struct visit *visit, struct ledger_op *purchase,
     purchase->end_us = clock_mono_us();
     purchase->status = answer->status;
     ledger_op_means(purchase, meaning_of(&target->purchase, answer, &purchase->order));
-    if (purchase->order && !visit_fields_set(&visit->fields, "order", purchase->order))
-        return;
+    if (purchase->order)
+        visit_fields_set(&visit->fields, "order", purchase->order);
     if (purchase->first != SHOP_ACCEPTED || !target->poll.method)
         return;
     visit->give_up_us = clock_mono_us() + target->poll.within_us;

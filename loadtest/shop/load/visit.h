@@ -28,9 +28,8 @@ struct visit_fields {
     struct curl_slist *cookies; /* owned; of a repeat: what the first had by then */
 };
 
-/* False: no room, or no memory, which the pool remembers. A field that is there gets the new value.
- */
-bool visit_fields_set(struct visit_fields *fields, const char *name, const char *value);
+/* A field that is there gets the new value. */
+void visit_fields_set(struct visit_fields *fields, const char *name, const char *value);
 const char *visit_fields_get(const struct visit_fields *fields, const char *name); /* or "" */
 void visit_fields_copy(struct visit_fields *to, const struct visit_fields *from);
 void visit_fields_drop(struct visit_fields *fields);

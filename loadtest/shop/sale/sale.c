@@ -22,7 +22,7 @@ static bool load(const struct sale_plan *plan, const struct shop_asker *asker, s
                  struct json_lines *writer, struct error *error)
 {
     struct shop_users users;
-    if (!users_open(&users, plan->target, asker->log, error))
+    if (!users_open(&users, asker, error))
         return false;
     bool good = prepare(asker, error) && send_load(plan, &users, &out->ledger, writer, error);
     users_close(&users);
@@ -108,17 +108,17 @@ bool sale_judge(const struct target *target, struct sale *sale, struct error *er
     return true;
 }
 
-/* What the ledger says of the sale before anything is sent. False: out of memory. */
-static bool begin(const struct sale_plan *plan, struct ledger *ledger)
+/* What the ledger says of the sale before anything is sent. */
+static void begin(const struct sale_plan *plan, struct ledger *ledger)
 {
     const struct target *target = plan->target;
     const struct ledger_product product = {
         .id = target->product, .stock = target->stock, .limit = target->limit};
     *ledger =
         (struct ledger){.seed = plan->seed,
-                        .shop = strdup(target->name),
+                        .shop = memory_copy(target->name),
                         .load = {.connections = plan->connections, .rate_per_s = plan->rate_per_s}};
-    return ledger->shop && ledger_add_product(ledger, &product);
+    ledger_add_product(ledger, &product);
 }
 
 bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *error)
@@ -129,8 +129,7 @@ bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *err
     *out = (struct sale){.judgement = {.verdict = SHOP_VERDICT_INVALID}};
     snprintf(path, sizeof path, "%s/ledger.jsonl", plan->folder);
     snprintf(log, sizeof log, "%s/shop.log", plan->folder);
-    if (!begin(plan, &out->ledger))
-        return error_fail(error, "out of memory");
+    begin(plan, &out->ledger);
     struct json_lines *writer = ledger_create(path, &out->ledger, plan->target->path, error);
     if (!writer)
         return false;

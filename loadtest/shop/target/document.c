@@ -172,11 +172,9 @@ static void link_place(struct growing *is, struct place *place)
     place->index = up->count++;
 }
 
-static bool add_place(struct growing *is, const yaml_event_t *event, size_t line)
+static void add_place(struct growing *is, const yaml_event_t *event, size_t line)
 {
     struct place *place = pool_take(&is->reading->target->pool, sizeof *place);
-    if (!place)
-        return false;
     *place = (struct place){.reading = is->reading,
                             .up = is->in,
                             .key = is->key,
@@ -188,12 +186,11 @@ static bool add_place(struct growing *is, const yaml_event_t *event, size_t line
     is->key = NULL;
     if (place->kind != PLACE_TEXT) {
         is->in = place;
-        return true;
+        return;
     }
     place->length = event->data.scalar.length;
     place->is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     place->text = place_text(place, "%s", (const char *)event->data.scalar.value);
-    return true;
 }
 
 static bool add_event(struct growing *is, const yaml_event_t *event, size_t line)
@@ -202,8 +199,10 @@ static bool add_event(struct growing *is, const yaml_event_t *event, size_t line
     case YAML_SCALAR_EVENT:
     case YAML_SEQUENCE_START_EVENT:
     case YAML_MAPPING_START_EVENT:
-        return is->in && is->in->kind == PLACE_MAP && !is->key ? add_key(is, event, line)
-                                                               : add_place(is, event, line);
+        if (is->in && is->in->kind == PLACE_MAP && !is->key)
+            return add_key(is, event, line);
+        add_place(is, event, line);
+        return true;
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
         is->in = is->in ? is->in->up : NULL;
@@ -245,7 +244,7 @@ static bool refuse_yaml(const struct reading *reading, const char *text,
 {
     size_t line = parser->problem_mark.line + 1;
     if (parser->error == YAML_MEMORY_ERROR)
-        return error_fail(reading->error, "out of memory");
+        memory_need(NULL);
     if (has_tab(text, line))
         return refuse_line(reading, line, "a tab before the first word: indent with spaces");
     return error_set(reading->error, ERROR_INVALID, "%s:%zu: no YAML: %s%s%s",
@@ -284,7 +283,7 @@ bool places_read(struct reading *reading)
     if (!read_file(reading, text))
         return false;
     if (!yaml_parser_initialize(&parser))
-        return error_fail(reading->error, "out of memory");
+        memory_need(NULL);
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
     bool read = read_events(reading, text, &parser);

@@ -158,8 +158,6 @@ static bool read_all(const struct place *place, const struct field *field, char 
         return place_refuse(place, "%s: %zu at most", field->many, field->most);
     if (field->size > 0) {
         void *items = pool_take(&place->reading->target->pool, field->most * field->size);
-        if (!items)
-            return false;
         memcpy(into + field->at, &items, sizeof items);
     }
     for (const struct place *child = place->first; child; child = child->next)
@@ -255,8 +253,6 @@ bool target_read(const char *path, struct target *out, struct error *error)
     bool read = places_read(&reading) && read_root(reading.root, out);
     if (!out->name)
         out->name = name_by_file(out);
-    if (out->pool.failed)
-        read = error_fail(error, "out of memory");
     if (!read)
         target_fini(out);
     return read;

@@ -11,8 +11,7 @@
  * row that cannot say all of its field names a reader, which gets the field's place and the struct
  * that its map fills (`into`: the target, a request, a query, a line).
  *
- * Places and texts are the target's: they stay in its pool. Whether there was memory for all of
- * them is asked once, at the end.
+ * Places and texts are the target's: they stay in its pool.
  */
 #ifndef SECKILL_LOADTEST_SHOP_READING_H
 #define SECKILL_LOADTEST_SHOP_READING_H

@@ -117,21 +117,7 @@ bool reading_header(const struct place *place, void *into)
            place_refuse(place, "a header is one line, without control characters");
 }
 
-static bool add_json_header(const struct place *place, struct shop_request *request)
-{
-    struct shop_pair *headers =
-        pool_take(&place->reading->target->pool, (request->header_count + 1) * sizeof *headers);
-    if (!headers)
-        return false;
-    for (size_t i = 0; i < request->header_count; i++)
-        headers[i] = request->headers[i];
-    request->headers = headers;
-    request->headers[request->header_count++] =
-        (struct shop_pair){"Content-Type", "application/json"};
-    return true;
-}
-
-/* A body is what its Content-Type says; NULL: it has none. */
+/* A body is what its Content-Type says; NULL: it has none, and is sent as JSON. */
 static enum fill_form form_of(const char *type)
 {
     return !type || strcasestr(type, "json")           ? FILL_JSON
@@ -159,7 +145,7 @@ bool reading_body(const struct place *place, void *into)
     if (!type && first != '{' && first != '[')
         return place_refuse(place, "a body that is no JSON: say what it is in a header, "
                                    "Content-Type: application/x-www-form-urlencoded");
-    return type || add_json_header(place, request);
+    return true;
 }
 
 bool reading_chunked(const struct place *place, void *into)

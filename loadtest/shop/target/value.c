@@ -213,8 +213,6 @@ static bool expand(const struct expanding *is, const char **at)
     if (form == FILL_CONNINFO && !*value && begins[-3] == '=')
         return place_refuse(place, "${%s} is empty", name);
     char *written = fill("{v}", &(struct fill_field){"v", value}, 1, form);
-    if (!written)
-        return error_fail(place->reading->error, "out of memory");
     put_variable(is->to, written, is->has_fields);
     free(written);
     *at = begins + length + 1;
@@ -248,10 +246,8 @@ bool value_text(const struct place *place, const char *wanted, standing *where,
     const char *text = value_word(place, wanted);
     if (!text)
         return false;
-    const struct expanding is = {open_memstream(&expanded, &size), place, text, where,
+    const struct expanding is = {memory_need(open_memstream(&expanded, &size)), place, text, where,
                                  names != NULL};
-    if (!is.to)
-        return error_fail(place->reading->error, "out of memory");
     bool written = write_expanded(&is);
     fclose(is.to);
     *out = place_text(place, "%s", written ? expanded : "");
@@ -363,5 +359,5 @@ bool value_json(const struct place *place, const char **out)
     *out = place_text(place, "%s", json ? json : "");
     json_decref(value);
     free(json);
-    return json || error_fail(place->reading->error, "out of memory");
+    return json || place_refuse(place, "what the environment has for it is not text in UTF-8");
 }

@@ -13,12 +13,18 @@ static const char csv[] = "users.csv";
 static struct shop_users users;
 static struct error error;
 
+static bool opens(const struct target *target)
+{
+    const struct shop_asker asker = {target, "/dev/null", QUERY_LIMIT_MS};
+    error.text[0] = '\0';
+    return users_open(&users, &asker, &error);
+}
+
 static bool read_text(const char *text)
 {
     const struct target target = {.users_csv = csv};
     t_write(csv, text);
-    error.text[0] = '\0';
-    return users_open(&users, &target, "/dev/null", &error);
+    return opens(&target);
 }
 
 /* The users, a line each, with '|' between the cells; and no other column. */
@@ -110,10 +116,10 @@ TEST(many_users)
 TEST(a_command_prints_them)
 {
     struct target target = {.users_command = "printf 'user,token\\n7,\"a,b\"\\n'"};
-    t_done(users_open(&users, &target, "/dev/null", &error), error);
+    t_done(opens(&target), error);
     expect_table("7|a,b\n");
     target.users_command = "echo user; exit 3";
-    assert_false(users_open(&users, &target, "/dev/null", &error));
+    assert_false(opens(&target));
     t_says(error.text, "users, by a command: ");
     t_says(error.text, "exit status 3");
 }
@@ -121,7 +127,7 @@ TEST(a_command_prints_them)
 TEST(a_range_counts)
 {
     const struct target target = {.user_from = 7, .user_to = 9};
-    t_done(users_open(&users, &target, "/dev/null", &error), error);
+    t_done(opens(&target), error);
     expect_table("7\n8\n9\n");
 }
 

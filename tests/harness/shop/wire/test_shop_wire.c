@@ -90,17 +90,13 @@ static size_t ledger_lines(const char *const *texts)
     return count;
 }
 
-static struct shop_pair header;
 static struct shop_request login;
 
 static int begin(void **state)
 {
     (void)state;
     open_shop();
-    header = (struct shop_pair){"Content-Type", "application/json"};
     wire.sold.order = "/id";
-    wire.target.purchase.headers = &header;
-    wire.target.purchase.header_count = 1;
     wire.target.purchase.body = "{\"user\": \"{user}\", \"key\": \"{key}\"}";
     wire.target.purchase.body_form = FILL_JSON;
     return 0;
@@ -133,7 +129,6 @@ TEST(test_a_body_in_chunks)
 TEST(test_no_body)
 {
     wire.target.purchase.body = NULL;
-    wire.target.purchase.header_count = 0;
     assert_int_equal(buy_as(LISTENER_ANSWERS, SOLD, 1), 1);
     assert_int_equal(t_count(wire.heard, "\r\nContent-Length: 0\r\n"), 1);
     assert_int_equal(t_count(wire.heard, "Content-Type"), 0);
