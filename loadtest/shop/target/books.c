@@ -45,12 +45,11 @@ bool reading_query(const struct place *place, void *into)
 static bool refuse_claim(const struct place *place, const char *word)
 {
     struct names names = {.count = 0};
-    char hint[NAMES_TEXT_SIZE];
     for (enum finding_kind i = 0; i < FINDING_KIND_COUNT; i++)
         if (*claim_name(i))
             names.items[names.count++] = claim_name(i);
     return place_refuse(place, "there is no claim %s%s", place_quote(place, word),
-                        names_hint(&names, word, false, hint));
+                        names_hint(place, &names, word, false));
 }
 
 /* A claim that the target names must be judged: the queries that it needs must be there. */

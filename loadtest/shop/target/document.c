@@ -160,29 +160,20 @@ static bool add_key(struct growing *is, const yaml_event_t *event, size_t line)
     return true;
 }
 
-static void link_place(struct growing *is, struct place *place)
-{
-    struct place *up = is->in;
-    if (!up) {
-        is->reading->root = place;
-        return;
-    }
-    *(up->last ? &up->last->next : &up->first) = place;
-    up->last = place;
-    place->index = up->count++;
-}
-
 static void add_place(struct growing *is, const yaml_event_t *event, size_t line)
 {
-    struct place *place = pool_take(&is->reading->target->pool, sizeof *place);
+    struct place *place = pool_take(&is->reading->target->pool, sizeof *place), *up = is->in;
     *place = (struct place){.reading = is->reading,
-                            .up = is->in,
+                            .up = up,
                             .key = is->key,
+                            .index = up ? up->count++ : 0,
                             .line = is->key ? is->key_line : line,
                             .kind = event->type == YAML_MAPPING_START_EVENT    ? PLACE_MAP
                                     : event->type == YAML_SEQUENCE_START_EVENT ? PLACE_LIST
                                                                                : PLACE_TEXT};
-    link_place(is, place);
+    *(!up ? &is->reading->root : up->last ? &up->last->next : &up->first) = place;
+    if (up)
+        up->last = place;
     is->key = NULL;
     if (place->kind != PLACE_TEXT) {
         is->in = place;
@@ -193,38 +184,35 @@ static void add_place(struct growing *is, const yaml_event_t *event, size_t line
     place->text = place_text(place, "%s", (const char *)event->data.scalar.value);
 }
 
-static bool add_event(struct growing *is, const yaml_event_t *event, size_t line)
+/* These begin with the same members, an anchor and a tag. */
+static bool is_node(const yaml_event_t *event)
 {
-    switch (event->type) {
-    case YAML_SCALAR_EVENT:
-    case YAML_SEQUENCE_START_EVENT:
-    case YAML_MAPPING_START_EVENT:
-        if (is->in && is->in->kind == PLACE_MAP && !is->key)
-            return add_key(is, event, line);
-        add_place(is, event, line);
-        return true;
-    case YAML_SEQUENCE_END_EVENT:
-    case YAML_MAPPING_END_EVENT:
-        is->in = is->in ? is->in->up : NULL;
-        return true;
-    default:
-        return true;
-    }
+    return event->type == YAML_SCALAR_EVENT || event->type == YAML_SEQUENCE_START_EVENT ||
+           event->type == YAML_MAPPING_START_EVENT;
 }
 
-/* The feature of YAML that is refused; NULL: none. Whatever has an anchor and a tag begins with
- * these two. */
+static bool add_event(struct growing *is, const yaml_event_t *event, size_t line)
+{
+    if (event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT)
+        is->in = is->in->up;
+    else if (is_node(event) && is->in && is->in->kind == PLACE_MAP && !is->key)
+        return add_key(is, event, line);
+    else if (is_node(event))
+        add_place(is, event, line);
+    return true;
+}
+
+/* The feature of YAML that is refused; NULL: none. */
 static const char *refused_feature(const yaml_event_t *event, int documents)
 {
-    bool may_have = event->type == YAML_SCALAR_EVENT || event->type == YAML_SEQUENCE_START_EVENT ||
-                    event->type == YAML_MAPPING_START_EVENT;
     if (event->type == YAML_ALIAS_EVENT)
         return "an alias (*name): write the value again";
     if (event->type == YAML_DOCUMENT_START_EVENT && documents > 0)
         return "a second document (---): a file is one target";
-    if (may_have && event->data.scalar.anchor)
+    if (is_node(event) && event->data.scalar.anchor)
         return "an anchor (&name): write the value where it is needed";
-    return may_have && event->data.scalar.tag ? "a tag (!name): nothing here needs one" : NULL;
+    return is_node(event) && event->data.scalar.tag ? "a tag (!name): nothing here needs one"
+                                                    : NULL;
 }
 
 /* --- the YAML --- */

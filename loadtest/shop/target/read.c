@@ -139,13 +139,12 @@ static struct names names_of(enum part part)
 
 static bool check_known(const struct place *place, const struct names *names)
 {
-    char hint[NAMES_TEXT_SIZE];
     for (const struct place *child = place->first; child; child = child->next) {
         struct place where = *place;
         where.line = child->line;
         if (!names_have(names, child->key))
             return place_refuse(&where, "there is no field %s%s", place_quote(&where, child->key),
-                                names_hint(names, child->key, false, hint));
+                                names_hint(place, names, child->key, false));
     }
     return true;
 }
@@ -207,10 +206,8 @@ static bool read_field(const struct place *place, const struct field *field, cha
 bool fields_read(const struct place *place, enum part part, void *into)
 {
     const struct names names = names_of(part);
-    char example[NAMES_TEXT_SIZE];
-
-    names_list(&names, "with ", false, example);
-    if (!place_is(place, PLACE_MAP, example) || !check_known(place, &names))
+    if (!place_is(place, PLACE_MAP, names_list(place, &names, "with ", false)) ||
+        !check_known(place, &names))
         return false;
     for (const struct field *field = NULL; (field = next_of(part, field)) != NULL;) {
         const struct place *child = place_field(place, field->name);

@@ -39,7 +39,7 @@ struct place {
     size_t count;                      /* within it */
 };
 
-enum { NAMES_MAX = 48, NAMES_TEXT_SIZE = 300 };
+enum { NAMES_MAX = 48 };
 
 struct names {
     const char *items[NAMES_MAX];
@@ -121,12 +121,12 @@ bool names_add(const struct place *place, const char *name);
 bool names_have(const struct names *names, const char *name);
 
 /* "there are user, key", or {user}, {key}. */
-void names_list(const struct names *names, const char *begins, bool braces,
-                char out[NAMES_TEXT_SIZE]);
+const char *names_list(const struct place *place, const struct names *names, const char *begins,
+                       bool braces);
 
 /* The hint for a name that is not among them: ": did you mean {user}?", or which there are. */
-const char *names_hint(const struct names *names, const char *name, bool braces,
-                       char out[NAMES_TEXT_SIZE]);
+const char *names_hint(const struct place *place, const struct names *names, const char *name,
+                       bool braces);
 
 /* --- read.c --- */
 

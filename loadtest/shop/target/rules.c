@@ -5,23 +5,19 @@
  */
 #include "loadtest/shop/target/reading.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- conditions --- */
 
 static bool parse_status(const char *word, struct status_range *out)
 {
-    if (strlen(word) != 3 || word[0] < '1' || word[0] > '5')
+    bool is_hundred = word[0] && strcmp(word + 1, "xx") == 0;
+    if (strlen(word) != 3 || word[0] < '1' || word[0] > '5' ||
+        (!is_hundred && strspn(word, "0123456789") != 3))
         return false;
-    int hundred = (word[0] - '0') * 100;
-    if (strcmp(word + 1, "xx") == 0) {
-        *out = (struct status_range){hundred, hundred + 99};
-        return true;
-    }
-    if (strspn(word, "0123456789") != 3)
-        return false;
-    int status = hundred + (word[1] - '0') * 10 + (word[2] - '0');
-    *out = (struct status_range){status, status};
+    int from = is_hundred ? (word[0] - '0') * 100 : (int)strtol(word, NULL, 10);
+    *out = (struct status_range){from, is_hundred ? from + 99 : from};
     return true;
 }
 

@@ -48,37 +48,34 @@ bool names_add(const struct place *place, const char *name)
     return true;
 }
 
-void names_list(const struct names *names, const char *begins, bool braces,
-                char out[NAMES_TEXT_SIZE])
+const char *names_list(const struct place *place, const struct names *names, const char *begins,
+                       bool braces)
 {
-    size_t used = (size_t)snprintf(out, NAMES_TEXT_SIZE, "%s", begins);
-    for (size_t i = 0; i < names->count && used < NAMES_TEXT_SIZE; i++)
-        used += (size_t)snprintf(out + used, NAMES_TEXT_SIZE - used, "%s%s%s%s", i > 0 ? ", " : "",
-                                 braces ? "{" : "", names->items[i], braces ? "}" : "");
+    const char *list = begins;
+    for (size_t i = 0; i < names->count; i++)
+        list = place_text(place, "%s%s%s%s%s", list, i > 0 ? ", " : "", braces ? "{" : "",
+                          names->items[i], braces ? "}" : "");
+    return place_text(place, "%.299s", list);
 }
 
-const char *names_hint(const struct names *names, const char *name, bool braces,
-                       char out[NAMES_TEXT_SIZE])
+const char *names_hint(const struct place *place, const struct names *names, const char *name,
+                       bool braces)
 {
     struct nearest nearest = nearest_to(name, strlen(name));
     for (size_t i = 0; i < names->count; i++)
         nearest_offer(&nearest, names->items[i]);
-    if (nearest.name)
-        snprintf(out, NAMES_TEXT_SIZE, ": did you mean %s%s%s?", braces ? "{" : "", nearest.name,
-                 braces ? "}" : "");
-    else
-        names_list(names, "; there are ", braces, out);
-    return out;
+    return nearest.name ? place_text(place, ": did you mean %s%s%s?", braces ? "{" : "",
+                                     nearest.name, braces ? "}" : "")
+                        : names_list(place, names, "; there are ", braces);
 }
 
 static bool refuse_field(const struct place *place, const struct names *names, const char *name)
 {
-    char hint[NAMES_TEXT_SIZE];
     if (strcmp(name, "order") == 0)
         return place_refuse(place, "{order} is known in \"poll\" alone, when each \"accepted\" of "
                                    "\"outcome\" has its \"order\"");
     return place_refuse(place, "there is no field {%s} here%s (for a brace alone: \"{{\")", name,
-                        names_hint(names, name, true, hint));
+                        names_hint(place, names, name, true));
 }
 
 static bool check_fields(const struct place *place, const struct names *names, const char *text)
