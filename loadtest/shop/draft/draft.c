@@ -229,13 +229,14 @@ static void write_header(FILE *to, const struct shop_pair *header, struct draft_
 
 /* --- what an answer means, by what tells two of them apart --- */
 
-enum { POINTER_MAX = 200, TEXT_MAX = 80 };
+enum { TEXT_MAX = 80 };
 
 /* A value of one answer that the other does not have there. */
 struct difference {
-    char pointer[POINTER_MAX]; /* "": none was found */
-    json_t *here, *there;      /* borrowed; `there` NULL: nothing */
+    const char *pointer;  /* NULL: none was found */
+    json_t *here, *there; /* borrowed; `there` NULL: nothing */
     int rank;
+    const char *order; /* where the answer has the order's id; NULL: nowhere that its name shows */
 };
 
 static const char *const TELLING[] = {"code",    "error",  "errorcode", "errcode",
@@ -253,45 +254,29 @@ static int rank_of(const char *name, const json_t *here, const json_t *there)
     return 1 + (telling ? 4 : 0) + (both ? 1 : 0) + (json_is_boolean(here) ? 2 : 0);
 }
 
-static void compare(json_t *here, json_t *there, const char *way, struct difference *best)
+static void compare(struct pool *pool, json_t *here, json_t *there, const char *way,
+                    struct difference *best)
 {
     const char *name = NULL;
     json_t *value = NULL;
     json_object_foreach(here, name, value)
     {
         json_t *other = json_object_get(there, name);
-        char pointer[POINTER_MAX];
-        int length = snprintf(pointer, sizeof pointer, "%s/%s", way, name);
-        if (length >= POINTER_MAX || strpbrk(name, "/~"))
+        const char *pointer = pool_text(pool, "%s/%s", way, name);
+        int rank = rank_of(name, value, other);
+        if (strpbrk(name, "/~"))
             continue;
         if (json_is_object(value)) {
-            compare(value, other, pointer, best);
+            compare(pool, value, other, pointer, best);
             continue;
         }
-        int rank = rank_of(name, value, other);
+        if (!best->order && (json_is_string(value) || json_is_integer(value)) &&
+            is_named(name, strlen(name), ORDERS))
+            best->order = pointer;
         if (json_is_array(value) || json_is_null(value) || (other && json_equal(value, other)) ||
             rank <= best->rank)
             continue;
-        *best = (struct difference){.here = value, .there = other, .rank = rank};
-        memcpy(best->pointer, pointer, sizeof pointer);
-    }
-}
-
-/* Where an answer has the order's id; "": nowhere that its name shows. */
-static void find_order(json_t *here, const char *way, char out[POINTER_MAX])
-{
-    const char *name = NULL;
-    json_t *value = NULL;
-    json_object_foreach(here, name, value)
-    {
-        char pointer[POINTER_MAX];
-        if (*out || snprintf(pointer, sizeof pointer, "%s/%s", way, name) >= POINTER_MAX)
-            continue;
-        if (json_is_object(value))
-            find_order(value, pointer, out);
-        else if ((json_is_string(value) || json_is_integer(value)) &&
-                 is_named(name, strlen(name), ORDERS))
-            memcpy(out, pointer, sizeof pointer);
+        *best = (struct difference){pointer, value, other, rank, best->order};
     }
 }
 
@@ -307,22 +292,39 @@ static json_t *own_line(const struct pasted_answer *is, const struct pasted_answ
     return *line && !is->json && !strstr(other->body, line) ? json_string(line) : NULL;
 }
 
-/* A line of the outcome but for its order. False: nothing is its own. */
-static bool write_line(FILE *to, const char *word, const struct pasted_answer *is,
-                       const struct pasted_answer *other)
+/* --- the file --- */
+
+/* A file that is being made. */
+struct draft {
+    const struct draft_sources *from;
+    struct shop_request curl;
+    struct pasted_answer bought, sold_out;
+    struct draft_found found;
+    struct pool pool;
+};
+
+/* A line of the outcome but for its order; `found` gets what tells it. False: nothing is its own.
+ */
+static bool write_line(FILE *to, struct draft *draft, bool sold_out, struct difference *found)
 {
-    struct difference found = {.rank = 0};
+    const struct pasted_answer *is = sold_out ? &draft->sold_out : &draft->bought;
+    const struct pasted_answer *other = sold_out ? &draft->bought : &draft->sold_out;
     json_t *tells = NULL;
-    bool by_status = is->status != other->status, sold_out = strcmp(word, "sold_out") == 0;
-    compare(is->json, other->json, "", &found);
+    bool by_status = is->status != other->status;
+    *found = (struct difference){.pointer = NULL};
+    compare(&draft->pool, is->json, other->json, "", found);
     /* Another "no" may have the same status; a sale has it alone. */
-    bool by_json = *found.pointer && (!by_status || sold_out);
+    bool by_json = found->pointer && (!by_status || sold_out);
     if (by_json)
-        tells = found.there || sold_out ? json_pack("{sO}", found.pointer, found.here)
-                                        : json_string(found.pointer);
+        tells = found->there || sold_out ? json_pack("{sO}", found->pointer, found->here)
+                                         : json_string(found->pointer);
     else if (!by_status)
         tells = own_line(is, other);
-    fprintf(to, "  - %s: {status: %d", word, is->status);
+    fprintf(to, "  - %s: {status: %d",
+            sold_out            ? "sold_out"
+            : is->status == 202 ? "accepted"
+                                : "sold",
+            is->status);
     if (tells)
         fputs(by_json ? ", json: " : ", text: ", to);
     write_json(to, tells);
@@ -332,7 +334,7 @@ static bool write_line(FILE *to, const char *word, const struct pasted_answer *i
 
 static void write_order(FILE *to, const char *pointer)
 {
-    if (!*pointer)
+    if (!pointer)
         return;
     fputs("    order: ", to);
     write_json(to, json_string(pointer));
@@ -340,24 +342,21 @@ static void write_order(FILE *to, const char *pointer)
 }
 
 /* The lines of "outcome". False: the answers are alike. */
-static bool write_outcome(FILE *to, const struct pasted_answer *bought,
-                          const struct pasted_answer *sold_out, bool has_key)
+static bool write_outcome(FILE *to, struct draft *draft)
 {
-    char order[POINTER_MAX] = "";
-    find_order(bought->json, "", order);
-    bool accepted = bought->status == 202;
-    if (!write_line(to, "sold_out", sold_out, bought) ||
-        !write_line(to, accepted ? "accepted" : "sold", bought, sold_out))
+    struct difference found;
+    if (!write_line(to, draft, true, &found) || !write_line(to, draft, false, &found))
         return false;
-    write_order(to, order);
-    if (has_key && bought->status == 201 && sold_out->status != 200) {
+    write_order(to, found.order);
+    if (draft->found.fields[DRAFT_KEY] && draft->bought.status == 201 &&
+        draft->sold_out.status != 200) {
         fputs("  - sold: {status: 200}   # the same order again, to a repeated key\n", to);
-        write_order(to, order);
+        write_order(to, found.order);
     }
     fputs("  - shed: [429, 503]      # too busy, nothing was decided\n"
           "  - refused: 4xx          # any other no\n",
           to);
-    if (accepted)
+    if (draft->bought.status == 202)
         fputs("# An accepted order's end is unknown until this says how it is asked for:\n"
               "# poll:\n"
               "#   path: /orders/{order}\n"
@@ -365,16 +364,6 @@ static bool write_outcome(FILE *to, const struct pasted_answer *bought,
               to);
     return true;
 }
-
-/* --- the file --- */
-
-/* A file that is being made. */
-struct draft {
-    const struct draft_sources *from;
-    struct shop_request curl;
-    struct pasted_answer bought, sold_out;
-    struct draft_found found;
-};
 
 /* Headers that are the browser's own, or made by whatever sends. */
 static bool is_left_out(const char *name)
@@ -491,8 +480,7 @@ static bool write_all(FILE *to, struct draft *draft, struct error *error)
     FILE *memory = memory_need(open_memstream(&request, &size));
     write_request(memory, draft);
     fputs("outcome:\n", memory);
-    bool apart =
-        write_outcome(memory, &draft->bought, &draft->sold_out, draft->found.fields[DRAFT_KEY]);
+    bool apart = write_outcome(memory, draft);
     fclose(memory);
     if (apart) {
         write_top(to, draft);
@@ -523,13 +511,13 @@ static bool write_file(struct draft *draft, const char *path, struct error *erro
 bool draft_make(const struct draft_sources *from, const char *path, struct error *error)
 {
     struct draft draft = {.from = from};
-    struct pool pool = {NULL};
-    bool made = pasted_read_curl(from->curl, &pool, &draft.curl, error) &&
-                pasted_read_answer(from->bought, &pool, &draft.bought, error) &&
-                pasted_read_answer(from->sold_out, &pool, &draft.sold_out, error) &&
+    struct pool *pool = &draft.pool;
+    bool made = pasted_read_curl(from->curl, pool, &draft.curl, error) &&
+                pasted_read_answer(from->bought, pool, &draft.bought, error) &&
+                pasted_read_answer(from->sold_out, pool, &draft.sold_out, error) &&
                 write_file(&draft, path, error);
     json_decref(draft.bought.json);
     json_decref(draft.sold_out.json);
-    pool_fini(&pool);
+    pool_fini(pool);
     return made;
 }

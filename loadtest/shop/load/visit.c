@@ -54,12 +54,8 @@ static size_t take_answer(char *piece, size_t size, size_t count, void *context)
         return 0;
     }
     if (visit->length + bytes > visit->room) {
-        size_t room = (visit->length + bytes) * 2;
-        char *more = realloc(visit->answer, room);
-        if (!more)
-            return 0;
-        visit->answer = more;
-        visit->room = room;
+        visit->room = (visit->length + bytes) * 2;
+        visit->answer = memory_need(realloc(visit->answer, visit->room));
     }
     memcpy(visit->answer + visit->length, piece, bytes);
     visit->length += bytes;
