@@ -55,6 +55,7 @@ static const struct {
     [FILL_CONNINFO] = {.marked = " \t\n\v\f\r'\\", .mark = '\\'},
     [FILL_SQL] = {.marked = "'", .mark = '\''},
     [FILL_HEADER] = {.stay = NULL},
+    [FILL_TEMPLATE] = {.marked = "{", .mark = '{'},
 };
 
 static bool put_value(FILE *to, const char *value, enum fill_form form)

@@ -26,6 +26,7 @@ enum fill_form {
     FILL_CONNINFO, /* in a value of libpq's: a backslash before blanks, quotes and itself */
     FILL_SQL,      /* in a literal: each quote twice */
     FILL_HEADER,   /* as it is; a value with a control character is refused */
+    FILL_TEMPLATE, /* in a text with fields: each brace twice, so that it begins none */
 };
 
 enum { FILL_NAME_MAX = 40 }; /* characters of a field's name */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+enum { NAME_SIZE = 64 };
 
 const char *value_word(const struct place *place, const char *wanted)
 {
@@ -172,85 +173,51 @@ enum fill_form standing_form(const char *text, const char *at)
 
 /* --- the environment --- */
 
-/* A text that is being expanded. */
-struct expanding {
-    FILE *to;
-    const struct place *place;
-    const char *text; /* as it stands in the file */
-    standing *where;
-    bool has_fields; /* it is a text with fields */
-};
-
-static void put_variable(FILE *to, const char *value, bool has_fields)
+static const char *write_as(const struct place *place, const char *value, enum fill_form form)
 {
-    for (; *value; value++) {
-        fputc(*value, to);
-        if (has_fields && *value == '{')
-            fputc('{', to);
-    }
-}
-
-/* *at stands at a "${", and moves behind its brace. */
-static bool expand(const struct expanding *is, const char **at)
-{
-    const struct place *place = is->place;
-    const char *begins = *at + 2;
-    enum fill_form form = is->where(is->text, *at);
-    char name[64];
-    size_t length = strspn(begins, NAME_CHARACTERS);
-
-    if (length == 0 || length >= sizeof name || begins[length] != '}')
-        return place_refuse(place, "\"${\" begins no variable of the environment: ${NAME}; write "
-                                   "\"$${\" for these two characters");
-    snprintf(name, sizeof name, "%.*s", (int)length, begins);
-    const char *value = getenv(name);
-    if (!value)
-        return place_refuse(place, "${%s} is not set in the environment", name);
-    /* libpq would take the next keyword for the value. */
-    if (form == FILL_CONNINFO && !*value && begins[-3] == '=')
-        return place_refuse(place, "${%s} is empty", name);
     char *written = fill("{v}", &(struct fill_field){"v", value}, 1, form);
-    put_variable(is->to, written, is->has_fields);
+    const char *kept = place_text(place, "%s", written);
     free(written);
-    *at = begins + length + 1;
-    return true;
+    return kept;
 }
 
-static bool write_expanded(const struct expanding *is)
+/* The value of the variable whose "${" stands at `at`; NULL: it is refused. */
+static const char *value_of(const struct place *place, const char *at, enum fill_form form)
 {
-    for (const char *text = is->text; *text;) {
-        bool escaped = strncmp(text, "$${", 3) == 0;
-        if (!escaped && strncmp(text, "${", 2) == 0) {
-            if (!expand(is, &text))
-                return false;
-            continue;
-        }
-        /* With its brace, so that this is not looked at again, and begins no field. */
-        if (escaped)
-            put_variable(is->to, "${", is->has_fields);
-        else
-            fputc(*text, is->to);
-        text += escaped ? 3 : 1;
-    }
-    return true;
+    size_t length = strspn(at + 2, NAME_CHARACTERS);
+    const char *name = place_text(place, "%.*s", (int)length, at + 2), *value = getenv(name);
+    if (length == 0 || length >= NAME_SIZE || at[2 + length] != '}')
+        place_refuse(place, "\"${\" begins no variable of the environment: ${NAME}; write "
+                            "\"$${\" for these two characters");
+    else if (!value)
+        place_refuse(place, "${%s} is not set in the environment", name);
+    /* libpq would take the next keyword for the value. */
+    else if (form == FILL_CONNINFO && !*value && at[-1] == '=')
+        place_refuse(place, "${%s} is empty", name);
+    else
+        return write_as(place, value, form);
+    return NULL;
 }
 
 bool value_text(const struct place *place, const char *wanted, standing *where,
                 const struct names *names, const char **out)
 {
-    char *expanded = NULL;
-    size_t size = 0;
-    const char *text = value_word(place, wanted);
+    const char *text = value_word(place, wanted), *at = text, *made = "";
     if (!text)
         return false;
-    const struct expanding is = {memory_need(open_memstream(&expanded, &size)), place, text, where,
-                                 names != NULL};
-    bool written = write_expanded(&is);
-    fclose(is.to);
-    *out = place_text(place, "%s", written ? expanded : "");
-    free(expanded);
-    return written &&
-           (size > 0 || place_refuse(place, "what the environment has for it is empty")) &&
+    for (const char *next; (next = strstr(at, "${")) != NULL;) {
+        bool escaped = next > at && next[-1] == '$';
+        const char *value = escaped ? "${" : value_of(place, next, where(text, next));
+        if (!value)
+            return false;
+        /* What stands there begins no field. */
+        if (names)
+            value = write_as(place, value, FILL_TEMPLATE);
+        made = place_text(place, "%s%.*s%s", made, (int)(next - at) - escaped, at, value);
+        at = escaped ? next + 2 : strchr(next, '}') + 1;
+    }
+    *out = place_text(place, "%s%s", made, at);
+    return (**out || place_refuse(place, "what the environment has for it is empty")) &&
            (!names || check_fields(place, names, *out));
 }
 
