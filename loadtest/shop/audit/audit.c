@@ -172,12 +172,6 @@ static bool number_of(const json_t *value, int64_t *out)
     return *end == '\0' && errno == 0;
 }
 
-bool audit_reset(const struct shop_asker *asker, struct error *error)
-{
-    const struct shop_query *reset = &asker->target->reset;
-    return !shop_query_is_given(reset) || ask(asker, "reset", reset, NULL, error);
-}
-
 /* PostgreSQL's true is "t". */
 static bool is_yes(const json_t *value)
 {
@@ -270,7 +264,7 @@ bool audit_read(const struct shop_asker *asker, struct rows *out, struct error *
            (!shop_query_is_given(&target->orders) || read_rows(asker, out, error));
 }
 
-bool audit_is_fresh(const struct target *target, const struct rows *books, struct error *error)
+static bool is_fresh(const struct target *target, const struct rows *books, struct error *error)
 {
     if (books->orders_count > 0)
         return error_fail(error,
@@ -282,4 +276,14 @@ bool audit_is_fresh(const struct target *target, const struct rows *books, struc
                           "the sale does not begin: %" PRId64 " are left, and stock says %" PRId64,
                           books->left, target->stock);
     return true;
+}
+
+bool audit_begin(const struct shop_asker *asker, struct error *error)
+{
+    const struct shop_query *reset = &asker->target->reset;
+    struct rows books = {0};
+    bool good = (!shop_query_is_given(reset) || ask(asker, "reset", reset, NULL, error)) &&
+                audit_read(asker, &books, error) && is_fresh(asker->target, &books, error);
+    rows_fini(&books);
+    return good;
 }

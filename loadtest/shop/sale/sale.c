@@ -9,36 +9,21 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool prepare(const struct shop_asker *asker, struct error *error)
-{
-    struct rows books = {0};
-    bool good = audit_reset(asker, error) && audit_read(asker, &books, error) &&
-                audit_is_fresh(asker->target, &books, error);
-    rows_fini(&books);
-    return good;
-}
-
-static bool load(const struct sale_plan *plan, const struct shop_asker *asker, struct sale *out,
-                 struct json_lines *writer, struct error *error)
+static bool sell(const struct sale_plan *plan, const struct shop_asker *asker,
+                 struct ledger *ledger, struct json_lines *writer, struct error *error)
 {
     struct shop_users users;
     if (!users_open(&users, asker, error))
         return false;
-    bool good = prepare(asker, error) && send_load(plan, &users, &out->ledger, writer, error);
+    bool good = audit_begin(asker, error) && send_load(plan, &users, ledger, writer, error) &&
+                audit_wait_quiet(asker, error) && audit_read(asker, &ledger->books, error);
     users_close(&users);
-    return good;
-}
-
-static bool hold(const struct sale_plan *plan, const struct shop_asker *asker, struct sale *out,
-                 struct json_lines *writer, struct error *error)
-{
-    if (!load(plan, asker, out, writer, error) || !audit_wait_quiet(asker, error) ||
-        !audit_read(asker, &out->ledger.books, error))
+    if (!good)
         return false;
-    ledger_write_load(writer, &out->ledger.load);
-    ledger_write_books(writer, &out->ledger.books);
+    ledger_write_load(writer, &ledger->load);
+    ledger_write_books(writer, &ledger->books);
     ledger_write_done(writer, clock_mono_us());
-    return sale_judge(plan->target, out, error);
+    return true;
 }
 
 /* Where the request's answer that leads to `sold` has the order's id; NULL: nowhere. */
@@ -133,7 +118,8 @@ bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *err
     struct json_lines *writer = ledger_create(path, &out->ledger, plan->target->path, error);
     if (!writer)
         return false;
-    bool held = hold(plan, &asker, out, writer, error);
+    bool held =
+        sell(plan, &asker, &out->ledger, writer, error) && sale_judge(plan->target, out, error);
     return json_lines_close(writer, held ? error : &ignored) && held;
 }
 
