@@ -24,7 +24,7 @@ bool reading_sql(const struct place *place, void *into)
     struct shop_query *query = into;
     if (!place->reading->target->database)
         return place_refuse(place, "SQL needs \"database\", where it is to be sent");
-    return value_text(place, "SQL", standing_sql, &names, &query->sql);
+    return value_text(place, "SQL", IN_SQL, &names, &query->sql);
 }
 
 bool shop_query_is_given(const struct shop_query *query)

@@ -30,7 +30,7 @@ struct field {
     bool required;
     reader *then; /* afterwards, into the same; of MAP: into what that has filled */
     const char *wanted;
-    standing *where;
+    enum standing where;
     int64_t from, to;
     enum part part;
     size_t of;    /* what a LIST fills: offset in what the map fills */
@@ -41,11 +41,11 @@ struct field {
 
 #define IN(type, member) offsetof(struct type, member)
 static const struct field FIELDS[] = {
-    {PART_TARGET, "name", TEXT, .at = IN(target, name), .wanted = "a name", .where = standing_text},
+    {PART_TARGET, "name", TEXT, .at = IN(target, name), .wanted = "a name"},
     {PART_TARGET, "server", TEXT, .at = IN(target, server), .required = true,
-     .wanted = "a URL (http://127.0.0.1:3000)", .where = standing_text, .then = reading_server},
+     .wanted = "a URL (http://127.0.0.1:3000)", .then = reading_server},
     {PART_TARGET, "database", TEXT, .at = IN(target, database), .wanted = "a connection string",
-     .where = standing_database, .then = reading_database},
+     .where = IN_DATABASE, .then = reading_database},
     {PART_TARGET, "product", NUMBER, .at = IN(target, product), .to = INT64_MAX},
     {PART_TARGET, "stock", NUMBER, .at = IN(target, stock), .required = true, .from = 1,
      .to = 1000000000},
@@ -69,7 +69,7 @@ static const struct field FIELDS[] = {
     {PART_REQUEST, "method", RAW, .at = IN(shop_request, method), .wanted = "a method",
      .then = reading_method},
     {PART_REQUEST, "path", TEMPLATE, .at = IN(shop_request, url), .required = true,
-     .wanted = "a path (/orders)", .where = standing_path, .then = reading_path},
+     .wanted = "a path (/orders)", .where = IN_PATH, .then = reading_path},
     {PART_REQUEST, "headers", PAIRS, .at = IN(shop_request, headers), .each = reading_header,
      .size = sizeof(struct shop_pair), .most = 32, .many = "too many headers",
      .wanted = "{X-Name: value}"},
@@ -97,11 +97,9 @@ static const struct field FIELDS[] = {
 
     {PART_CONDITIONS, "status", OWN, .then = reading_status},
     {PART_CONDITIONS, "json", OWN, .then = reading_json},
-    {PART_CONDITIONS, "text", TEXT, .at = IN(line, rule.contains), .wanted = "a text",
-     .where = standing_text},
+    {PART_CONDITIONS, "text", TEXT, .at = IN(line, rule.contains), .wanted = "a text"},
 
-    {PART_USERS, "csv", TEXT, .at = IN(target, users_csv), .wanted = "a file",
-     .where = standing_text, .then = reading_csv},
+    {PART_USERS, "csv", TEXT, .at = IN(target, users_csv), .wanted = "a file", .then = reading_csv},
     {PART_USERS, "command", RAW, .at = IN(target, users_command), .wanted = "a command for sh -c"},
     {PART_USERS, "columns", LIST, .each = reading_column, .then = reading_columns,
      .wanted = "[user, token]"},

@@ -84,20 +84,20 @@ const char *place_quote(const struct place *place, const char *text);
  * and '/'. What a text begins with is a piece of it, not a value in it, and stands as it is: a
  * whole URL, connection string or body from the environment. --- */
 
-/* `at`: where "${" stands in `text`, which is looked at as it stands in the file. */
-typedef enum fill_form standing(const char *text, const char *at);
-
-standing standing_text;     /* as it is, everywhere */
-standing standing_database; /* a conninfo, or a URL */
-standing standing_path;     /* a path, or a URL */
-standing standing_json;     /* in a string, or as it is */
-standing standing_form;
-standing standing_sql; /* in a literal, or as it is */
+/* What a text is, by which the values in it are written. */
+enum standing {
+    AS_IT_IS,    /* everywhere */
+    IN_DATABASE, /* a conninfo, or a URL */
+    IN_PATH,     /* a path, or a URL */
+    IN_JSON,     /* in a string, or as it is */
+    IN_FORM,
+    IN_SQL /* in a literal, or as it is */
+};
 
 /* Not empty. `wanted` is said when it is no single value: "a path"; `where` says how what the
  * environment holds is written by where it stands. With `names` it is a text with fields (fill.h),
  * each of them among the names; what the environment holds is none. */
-bool value_text(const struct place *place, const char *wanted, standing *where,
+bool value_text(const struct place *place, const char *wanted, enum standing where,
                 const struct names *names, const char **out);
 
 /* As it stands, ${…} and all, and not empty: for a shell, and for words. NULL: it is refused. */

@@ -109,7 +109,7 @@ bool reading_header(const struct place *place, void *into)
     struct shop_pair *header = &request->headers[request->header_count];
     const struct names *names = &place->reading->names;
     if (!check_header_name(place, request) ||
-        !value_text(place, "a text", standing_text, names, &header->value))
+        !value_text(place, "a text", AS_IT_IS, names, &header->value))
         return false;
     header->name = place->key;
     request->header_count++;
@@ -127,8 +127,8 @@ static enum fill_form form_of(const char *type)
 
 bool reading_body(const struct place *place, void *into)
 {
-    static standing *const standings[] = {
-        [FILL_JSON] = standing_json, [FILL_FORM] = standing_form, [FILL_PLAIN] = standing_text};
+    static const enum standing standings[] = {
+        [FILL_JSON] = IN_JSON, [FILL_FORM] = IN_FORM, [FILL_PLAIN] = AS_IT_IS};
     struct shop_request *request = into;
     const char *type = shop_request_header(request, "Content-Type");
 

@@ -90,12 +90,6 @@ static bool check_fields(const struct place *place, const struct names *names, c
 
 /* --- where a variable stands --- */
 
-enum fill_form standing_text(const char *text, const char *at)
-{
-    (void)text, (void)at;
-    return FILL_PLAIN;
-}
-
 /* What behind "://" is a name and a port has none of the characters that matter. NULL: no URL. */
 static const char *authority_of(const char *text)
 {
@@ -129,20 +123,6 @@ static enum fill_form in_conninfo(const char *text, const char *at)
     return where == KEY ? FILL_PLAIN : FILL_CONNINFO;
 }
 
-enum fill_form standing_database(const char *text, const char *at)
-{
-    const char *authority = authority_of(text);
-    return authority ? in_url(authority, at, FILL_FORM) : in_conninfo(text, at);
-}
-
-enum fill_form standing_path(const char *text, const char *at)
-{
-    const char *authority = authority_of(text);
-    if (authority)
-        return in_url(authority, at, FILL_URL);
-    return at == text ? FILL_PLAIN : FILL_URL;
-}
-
 /* Whether a quote is open; `escape`: what takes the next character its meaning, or 0. */
 static bool is_quoted(const char *text, const char *at, char quote, char escape)
 {
@@ -156,19 +136,25 @@ static bool is_quoted(const char *text, const char *at, char quote, char escape)
     return is_open;
 }
 
-enum fill_form standing_json(const char *text, const char *at)
+/* `at`: where "${" stands in the text, which is looked at as it stands in the file. */
+static enum fill_form form_at(enum standing where, const char *text, const char *at)
 {
-    return is_quoted(text, at, '"', '\\') ? FILL_JSON : FILL_PLAIN;
-}
-
-enum fill_form standing_sql(const char *text, const char *at)
-{
-    return is_quoted(text, at, '\'', '\0') ? FILL_SQL : FILL_PLAIN;
-}
-
-enum fill_form standing_form(const char *text, const char *at)
-{
-    return at == text ? FILL_PLAIN : FILL_FORM;
+    const char *authority = authority_of(text);
+    switch (where) {
+    case AS_IT_IS:
+        break;
+    case IN_DATABASE:
+        return authority ? in_url(authority, at, FILL_FORM) : in_conninfo(text, at);
+    case IN_PATH:
+        return authority ? in_url(authority, at, FILL_URL) : at == text ? FILL_PLAIN : FILL_URL;
+    case IN_JSON:
+        return is_quoted(text, at, '"', '\\') ? FILL_JSON : FILL_PLAIN;
+    case IN_FORM:
+        return at == text ? FILL_PLAIN : FILL_FORM;
+    case IN_SQL:
+        return is_quoted(text, at, '\'', '\0') ? FILL_SQL : FILL_PLAIN;
+    }
+    return FILL_PLAIN;
 }
 
 /* --- the environment --- */
@@ -199,7 +185,7 @@ static const char *value_of(const struct place *place, const char *at, enum fill
     return NULL;
 }
 
-bool value_text(const struct place *place, const char *wanted, standing *where,
+bool value_text(const struct place *place, const char *wanted, enum standing where,
                 const struct names *names, const char **out)
 {
     const char *text = value_word(place, wanted), *at = text, *made = "";
@@ -207,7 +193,7 @@ bool value_text(const struct place *place, const char *wanted, standing *where,
         return false;
     for (const char *next; (next = strstr(at, "${")) != NULL;) {
         bool escaped = next > at && next[-1] == '$';
-        const char *value = escaped ? "${" : value_of(place, next, where(text, next));
+        const char *value = escaped ? "${" : value_of(place, next, form_at(where, text, next));
         if (!value)
             return false;
         /* What stands there begins no field. */
@@ -238,7 +224,7 @@ bool value_number(const struct place *place, int64_t from, int64_t to, int64_t *
     const char *text = "";
     int64_t number = 0;
 
-    if (!value_text(place, "a number", standing_text, NULL, &text))
+    if (!value_text(place, "a number", AS_IT_IS, NULL, &text))
         return false;
     if (!parse_number(text, &number) || number < from || number > to)
         return place_refuse(place, "%s is no whole number from %" PRId64 " to %" PRId64,
@@ -315,8 +301,8 @@ bool value_json(const struct place *place, const char **out)
     const char *text = "";
     /* In quotes, for without them it would be nothing. */
     bool is_empty = place->kind == PLACE_TEXT && place->length == 0 && !place->is_plain;
-    if (!is_empty && !value_text(place, "a single value (5001, true, null, \"text\")",
-                                 standing_text, NULL, &text))
+    if (!is_empty &&
+        !value_text(place, "a single value (5001, true, null, \"text\")", AS_IT_IS, NULL, &text))
         return false;
     json_t *value = json_of(place, text);
     char *json = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
