@@ -9,36 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A row of the table: a field of a part. */
-struct field {
-    unsigned in; /* parts that have it */
-    const char *name;
-    enum {
-        TEXT,     /* const char *: `wanted`, `where` */
-        TEMPLATE, /* the same, with fields */
-        RAW,      /* const char *: `wanted` */
-        POINTER,  /* const char * */
-        NUMBER,   /* int64_t: `from`, `to` */
-        TIME,     /* int64_t */
-        BOOL,
-        MAP,   /* of `part` */
-        LIST,  /* `wanted`, `each`; where it is an array, with room for `most` of `size` */
-        PAIRS, /* the same of a map with any names */
-        OWN,   /* by `then` alone */
-    } kind;
-    size_t at; /* offset in what the map fills */
-    bool required;
-    reader *then; /* afterwards, into the same; of MAP: into what that has filled */
-    const char *wanted;
-    enum standing where;
-    int64_t from, to;
-    enum part part;
-    size_t of;    /* what a LIST fills: offset in what the map fills */
-    reader *each; /* for each item, into that; counts what it makes */
-    size_t size, most;
-    const char *many; /* when there are more; NULL: `each` says it */
-};
-
 #define IN(type, member) offsetof(struct type, member)
 static const struct field FIELDS[] = {
     {PART_TARGET, "name", TEXT, .at = IN(target, name), .wanted = "a name"},
@@ -116,107 +86,6 @@ static const struct field FIELDS[] = {
     {.name = NULL},
 };
 
-/* --- the walker --- */
-
-/* The part's next row; `field` NULL: its first. NULL: there is none. */
-static const struct field *next_of(enum part part, const struct field *field)
-{
-    field = field ? field + 1 : FIELDS;
-    while (field->name && !(field->in & part))
-        field++;
-    return field->name ? field : NULL;
-}
-
-static struct names names_of(enum part part)
-{
-    struct names names = {.count = 0};
-    for (const struct field *field = NULL; (field = next_of(part, field)) != NULL;)
-        names.items[names.count++] = field->name;
-    return names;
-}
-
-static bool check_known(const struct place *place, const struct names *names)
-{
-    for (const struct place *child = place->first; child; child = child->next) {
-        struct place where = *place;
-        where.line = child->line;
-        if (!names_have(names, child->key))
-            return place_refuse(&where, "there is no field %s%s", place_quote(&where, child->key),
-                                names_hint(place, names, child->key, false));
-    }
-    return true;
-}
-
-static bool read_all(const struct place *place, const struct field *field, char *into)
-{
-    if (!place_is(place, field->kind == LIST ? PLACE_LIST : PLACE_MAP, field->wanted))
-        return false;
-    if (field->many && place->count > field->most)
-        return place_refuse(place, "%s: %zu at most", field->many, field->most);
-    if (field->size > 0) {
-        void *items = pool_take(&place->reading->target->pool, field->most * field->size);
-        memcpy(into + field->at, &items, sizeof items);
-    }
-    for (const struct place *child = place->first; child; child = child->next)
-        if (!field->each(child, into))
-            return false;
-    return true;
-}
-
-static bool read_kind(const struct place *place, const struct field *field, char *into)
-{
-    void *out = into + field->at;
-    const char **text = out;
-    switch (field->kind) {
-    case TEXT:
-        return value_text(place, field->wanted, field->where, NULL, text);
-    case TEMPLATE:
-        return value_text(place, field->wanted, field->where, &place->reading->names, text);
-    case RAW:
-        *text = value_word(place, field->wanted);
-        return *text;
-    case POINTER:
-        return value_pointer(place, text);
-    case NUMBER:
-        return value_number(place, field->from, field->to, out);
-    case TIME:
-        return value_duration(place, out);
-    case BOOL:
-        return value_bool(place, out);
-    case MAP:
-        return fields_read(place, field->part, out);
-    case LIST:
-    case PAIRS:
-        return read_all(place, field, into);
-    case OWN:
-        break;
-    }
-    return true;
-}
-
-static bool read_field(const struct place *place, const struct field *field, char *into)
-{
-    into += field->of;
-    return read_kind(place, field, into) &&
-           (!field->then || field->then(place, field->kind == MAP ? into + field->at : into));
-}
-
-bool fields_read(const struct place *place, enum part part, void *into)
-{
-    const struct names names = names_of(part);
-    if (!place_is(place, PLACE_MAP, names_list(place, &names, "with ", false)) ||
-        !check_known(place, &names))
-        return false;
-    for (const struct field *field = NULL; (field = next_of(part, field)) != NULL;) {
-        const struct place *child = place_field(place, field->name);
-        if (!child && field->required)
-            return place_refuse(place, "\"%s\" is missing", field->name);
-        if (child && !read_field(child, field, into))
-            return false;
-    }
-    return true;
-}
-
 /* --- a file --- */
 
 static bool read_root(const struct place *root, struct target *target)
@@ -236,7 +105,7 @@ static const char *name_by_file(struct target *target)
 
 bool target_read(const char *path, struct target *out, struct error *error)
 {
-    struct reading reading = {.target = out, .error = error};
+    struct reading reading = {.target = out, .error = error, .fields = FIELDS};
     *out = (struct target){.product = 1,
                            .user_from = 1,
                            .user_to = 100000,

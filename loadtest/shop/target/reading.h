@@ -7,9 +7,9 @@
  * and texts are read; anchors, aliases, tags and a second document are refused, for nothing here
  * needs them, and so is a name that stands twice, which YAML forbids and most readers let pass.
  *
- * value.c reads single values, and read.c has the table, a row for each field, with its walker. A
- * row that cannot say all of its field names a reader, which gets the field's place and the struct
- * that its map fills (`into`: the target, a request, a query, a line).
+ * read.c has the table, a row for each field, and value.c reads single values and, by the table,
+ * maps. A row that cannot say all of its field names a reader, which gets the field's place and the
+ * struct that its map fills (`into`: the target, a request, a query, a line).
  *
  * Places and texts are the target's: they stay in its pool.
  */
@@ -47,8 +47,9 @@ struct names {
 };
 
 struct reading {
-    struct target *target; /* borrowed; its path is the file's */
-    struct error *error;   /* borrowed: where place_refuse writes */
+    struct target *target;      /* borrowed; its path is the file's */
+    struct error *error;        /* borrowed: where place_refuse writes */
+    const struct field *fields; /* borrowed: the table, of which the last row has no name */
     struct place *root;
     struct names names; /* that texts may use from here on */
 };
@@ -103,12 +104,6 @@ bool value_text(const struct place *place, const char *wanted, enum standing whe
 /* As it stands, ${…} and all, and not empty: for a shell, and for words. NULL: it is refused. */
 const char *value_word(const struct place *place, const char *wanted);
 
-bool value_number(const struct place *place, int64_t from, int64_t to, int64_t *out);
-bool value_bool(const struct place *place, bool *out); /* true or false */
-
-/* "50ms", "30s", "5m", up to an hour. */
-bool value_duration(const struct place *place, int64_t *us);
-
 /* A JSON pointer (RFC 6901) that is not empty: "/data/id". */
 bool value_pointer(const struct place *place, const char **out);
 bool value_check_pointer(const struct place *place, const char *pointer);
@@ -120,15 +115,11 @@ bool value_json(const struct place *place, const char **out);
 bool names_add(const struct place *place, const char *name);
 bool names_have(const struct names *names, const char *name);
 
-/* "there are user, key", or {user}, {key}. */
-const char *names_list(const struct place *place, const struct names *names, const char *begins,
-                       bool braces);
-
 /* The hint for a name that is not among them: ": did you mean {user}?", or which there are. */
 const char *names_hint(const struct place *place, const struct names *names, const char *name,
                        bool braces);
 
-/* --- read.c --- */
+/* --- maps, by rows --- */
 
 /* The maps of a file. A row of the table may be of several. */
 enum part {
@@ -145,11 +136,42 @@ enum part {
     PART_CONDITIONS = 1 << 9,
 };
 
-/* A map with the fields of a part and no others. They are read in the order of the table, not of
- * the file. False: it has refused, as with each reader. */
-bool fields_read(const struct place *place, enum part part, void *into);
-
+/* False: it has refused. */
 typedef bool reader(const struct place *place, void *into);
+
+/* A row of the table: a field of a part. */
+struct field {
+    unsigned in; /* parts that have it */
+    const char *name;
+    enum {
+        TEXT,     /* const char *: `wanted`, `where` */
+        TEMPLATE, /* the same, with fields */
+        RAW,      /* const char *: `wanted` */
+        POINTER,  /* const char * */
+        NUMBER,   /* int64_t: `from`, `to` */
+        TIME,     /* int64_t */
+        BOOL,
+        MAP,   /* of `part` */
+        LIST,  /* `wanted`, `each`; where it is an array, with room for `most` of `size` */
+        PAIRS, /* the same of a map with any names */
+        OWN,   /* by `then` alone */
+    } kind;
+    size_t at; /* offset in what the map fills */
+    bool required;
+    reader *then; /* afterwards, into the same; of MAP: into what that has filled */
+    const char *wanted;
+    enum standing where;
+    int64_t from, to;
+    enum part part;
+    size_t of;    /* what a LIST fills: offset in what the map fills */
+    reader *each; /* for each item, into that; counts what it makes */
+    size_t size, most;
+    const char *many; /* when there are more; NULL: `each` says it */
+};
+
+/* A map with the fields of a part and no others. They are read in the order of the table, not of
+ * the file. */
+bool fields_read(const struct place *place, enum part part, void *into);
 
 /* request.c */
 reader reading_server, reading_step, reading_path, reading_method, reading_header, reading_body;

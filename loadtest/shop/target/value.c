@@ -49,8 +49,9 @@ bool names_add(const struct place *place, const char *name)
     return true;
 }
 
-const char *names_list(const struct place *place, const struct names *names, const char *begins,
-                       bool braces)
+/* "there are user, key", or {user}, {key}. */
+static const char *list_names(const struct place *place, const struct names *names,
+                              const char *begins, bool braces)
 {
     const char *list = begins;
     for (size_t i = 0; i < names->count; i++)
@@ -67,7 +68,7 @@ const char *names_hint(const struct place *place, const struct names *names, con
         nearest_offer(&nearest, names->items[i]);
     return nearest.name ? place_text(place, ": did you mean %s%s%s?", braces ? "{" : "",
                                      nearest.name, braces ? "}" : "")
-                        : names_list(place, names, "; there are ", braces);
+                        : list_names(place, names, "; there are ", braces);
 }
 
 static bool refuse_field(const struct place *place, const struct names *names, const char *name)
@@ -219,7 +220,7 @@ static bool parse_number(const char *text, int64_t *out)
     return errno == 0;
 }
 
-bool value_number(const struct place *place, int64_t from, int64_t to, int64_t *out)
+static bool read_number(const struct place *place, int64_t from, int64_t to, int64_t *out)
 {
     const char *text = "";
     int64_t number = 0;
@@ -233,7 +234,7 @@ bool value_number(const struct place *place, int64_t from, int64_t to, int64_t *
     return true;
 }
 
-bool value_bool(const struct place *place, bool *out)
+static bool read_bool(const struct place *place, bool *out)
 {
     const char *word = value_word(place, "true or false");
     if (!word)
@@ -251,7 +252,8 @@ static int64_t unit_us(const char *unit)
                                     : 0;
 }
 
-bool value_duration(const struct place *place, int64_t *us)
+/* "50ms", "30s", "5m", up to an hour. */
+static bool read_duration(const struct place *place, int64_t *us)
 {
     const int64_t hour_us = INT64_C(3600000000);
     const char *word = value_word(place, "a time (50ms, 30s, 5m)");
@@ -310,4 +312,106 @@ bool value_json(const struct place *place, const char **out)
     json_decref(value);
     free(json);
     return json || place_refuse(place, "what the environment has for it is not text in UTF-8");
+}
+
+/* --- maps --- */
+
+/* The part's next row; `field` NULL: its first. NULL: there is none. */
+static const struct field *next_of(const struct place *place, enum part part,
+                                   const struct field *field)
+{
+    field = field ? field + 1 : place->reading->fields;
+    while (field->name && !(field->in & part))
+        field++;
+    return field->name ? field : NULL;
+}
+
+static struct names names_of(const struct place *place, enum part part)
+{
+    struct names names = {.count = 0};
+    for (const struct field *field = NULL; (field = next_of(place, part, field)) != NULL;)
+        names.items[names.count++] = field->name;
+    return names;
+}
+
+static bool check_known(const struct place *place, const struct names *names)
+{
+    for (const struct place *child = place->first; child; child = child->next) {
+        struct place where = *place;
+        where.line = child->line;
+        if (!names_have(names, child->key))
+            return place_refuse(&where, "there is no field %s%s", place_quote(&where, child->key),
+                                names_hint(place, names, child->key, false));
+    }
+    return true;
+}
+
+static bool read_all(const struct place *place, const struct field *field, char *into)
+{
+    if (!place_is(place, field->kind == LIST ? PLACE_LIST : PLACE_MAP, field->wanted))
+        return false;
+    if (field->many && place->count > field->most)
+        return place_refuse(place, "%s: %zu at most", field->many, field->most);
+    if (field->size > 0) {
+        void *items = pool_take(&place->reading->target->pool, field->most * field->size);
+        memcpy(into + field->at, &items, sizeof items);
+    }
+    for (const struct place *child = place->first; child; child = child->next)
+        if (!field->each(child, into))
+            return false;
+    return true;
+}
+
+static bool read_kind(const struct place *place, const struct field *field, char *into)
+{
+    void *out = into + field->at;
+    const char **text = out;
+    switch (field->kind) {
+    case TEXT:
+        return value_text(place, field->wanted, field->where, NULL, text);
+    case TEMPLATE:
+        return value_text(place, field->wanted, field->where, &place->reading->names, text);
+    case RAW:
+        *text = value_word(place, field->wanted);
+        return *text;
+    case POINTER:
+        return value_pointer(place, text);
+    case NUMBER:
+        return read_number(place, field->from, field->to, out);
+    case TIME:
+        return read_duration(place, out);
+    case BOOL:
+        return read_bool(place, out);
+    case MAP:
+        return fields_read(place, field->part, out);
+    case LIST:
+    case PAIRS:
+        return read_all(place, field, into);
+    case OWN:
+        break;
+    }
+    return true;
+}
+
+static bool read_field(const struct place *place, const struct field *field, char *into)
+{
+    into += field->of;
+    return read_kind(place, field, into) &&
+           (!field->then || field->then(place, field->kind == MAP ? into + field->at : into));
+}
+
+bool fields_read(const struct place *place, enum part part, void *into)
+{
+    const struct names names = names_of(place, part);
+    if (!place_is(place, PLACE_MAP, list_names(place, &names, "with ", false)) ||
+        !check_known(place, &names))
+        return false;
+    for (const struct field *field = NULL; (field = next_of(place, part, field)) != NULL;) {
+        const struct place *child = place_field(place, field->name);
+        if (!child && field->required)
+            return place_refuse(place, "\"%s\" is missing", field->name);
+        if (child && !read_field(child, field, into))
+            return false;
+    }
+    return true;
 }
