@@ -194,7 +194,7 @@ static bool is_node(const yaml_event_t *event)
 static bool add_event(struct growing *is, const yaml_event_t *event, size_t line)
 {
     if (event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT)
-        is->in = is->in->up;
+        is->in = is->in ? is->in->up : NULL;
     else if (is_node(event) && is->in && is->in->kind == PLACE_MAP && !is->key)
         return add_key(is, event, line);
     else if (is_node(event))

@@ -189,6 +189,7 @@ static const char *value_of(const struct place *place, const char *at, enum fill
 bool value_text(const struct place *place, const char *wanted, enum standing where,
                 const struct names *names, const char **out)
 {
+    struct pool *pool = &place->reading->target->pool;
     const char *text = value_word(place, wanted), *at = text, *made = "";
     if (!text)
         return false;
@@ -200,10 +201,10 @@ bool value_text(const struct place *place, const char *wanted, enum standing whe
         /* What stands there begins no field. */
         if (names)
             value = write_as(place, value, FILL_TEMPLATE);
-        made = place_text(place, "%s%.*s%s", made, (int)(next - at) - escaped, at, value);
+        made = pool_text(pool, "%s%.*s%s", made, (int)(next - at) - escaped, at, value);
         at = escaped ? next + 2 : strchr(next, '}') + 1;
     }
-    *out = place_text(place, "%s%s", made, at);
+    *out = pool_text(pool, "%s%s", made, at);
     return (**out || place_refuse(place, "what the environment has for it is empty")) &&
            (!names || check_fields(place, names, *out));
 }
