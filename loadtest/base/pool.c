@@ -3,6 +3,8 @@
 
 #include "loadtest/base/process.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +13,10 @@ struct pool_piece {
     max_align_t bytes[];
 };
 
-static void *need(void *memory)
+void *memory_need(void *made)
 {
-    if (memory)
-        return memory;
+    if (made)
+        return made;
     int status = process_fail("out of memory");
     process_end_all();
     exit(status);
@@ -22,12 +24,12 @@ static void *need(void *memory)
 
 void *memory_take(size_t size)
 {
-    return need(calloc(1, size));
+    return memory_need(calloc(1, size));
 }
 
 char *memory_copy(const char *text)
 {
-    return need(strdup(text));
+    return memory_need(strdup(text));
 }
 
 void *pool_take(struct pool *pool, size_t size)
@@ -38,9 +40,18 @@ void *pool_take(struct pool *pool, size_t size)
     return piece->bytes;
 }
 
-char *pool_copy(struct pool *pool, const char *text, size_t length)
+const char *pool_text(struct pool *pool, const char *format, ...)
 {
-    return memcpy(pool_take(pool, length + 1), text, length);
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    size_t size = (size_t)(length > 0 ? length : 0) + 1;
+    char *text = pool_take(pool, size);
+    va_start(arguments, format);
+    vsnprintf(text, size, format, arguments);
+    va_end(arguments);
+    return text;
 }
 
 void pool_fini(struct pool *pool)
@@ -58,7 +69,7 @@ void *array_add(void *items, size_t *count, size_t item_bytes)
     char *list;
     memcpy(&list, items, sizeof list);
     if ((*count & (*count - 1)) == 0) {
-        list = need(reallocarray(list, *count ? 2 * *count : 1, item_bytes));
+        list = memory_need(reallocarray(list, *count ? 2 * *count : 1, item_bytes));
         memcpy(items, &list, sizeof list);
     }
     return memset(list + (*count)++ * item_bytes, 0, item_bytes);

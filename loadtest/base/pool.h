@@ -10,6 +10,8 @@
 
 void *memory_take(size_t size);
 char *memory_copy(const char *text);
+/* What somebody else has made, where NULL says that there was no memory for it. */
+void *memory_need(void *made);
 
 struct pool {
     struct pool_piece *pieces; /* owned; a zeroed pool has none */
@@ -17,7 +19,8 @@ struct pool {
 
 /* The pool's own. */
 void *pool_take(struct pool *pool, size_t size);
-char *pool_copy(struct pool *pool, const char *text, size_t length);
+__attribute__((format(printf, 2, 3))) const char *pool_text(struct pool *pool, const char *format,
+                                                            ...);
 void pool_fini(struct pool *pool); /* leaves it empty */
 
 /* A new item at the end, zeroed, of an array that nothing else has allocated: `items` is where its

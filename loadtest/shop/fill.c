@@ -1,6 +1,8 @@
 /* See fill.h. A text is walked through once, part by part: what stands as it is, or a field. */
 #include "loadtest/shop/fill.h"
 
+#include "loadtest/base/pool.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,64 +30,46 @@ static size_t field_length(const char *brace)
     return length > 0 && brace[1 + length] == '}' ? length : 0;
 }
 
-static void encode_percent(FILE *to, const char *value, const char *stay)
+static bool is_control(char c)
 {
-    for (const char *at = value; *at; at++)
-        if (strchr(stay, *at))
-            fputc(*at, to);
-        else
-            fprintf(to, "%%%02X", (unsigned char)*at);
+    return ((unsigned char)c < 0x20 && c != '\t') || c == 0x7f;
 }
 
-static void encode_json(FILE *to, const char *value)
+bool fill_fits_header(const char *value)
 {
-    for (const char *at = value; *at; at++)
-        if (*at == '"' || *at == '\\')
-            fprintf(to, "\\%c", *at);
-        else if ((unsigned char)*at < 0x20)
-            fprintf(to, "\\u%04x", (unsigned)*at);
-        else
-            fputc(*at, to);
+    while (*value && !is_control(*value))
+        value++;
+    return *value == '\0';
 }
 
-static bool has_control(const char *value)
-{
-    for (const char *at = value; *at; at++)
-        if (((unsigned char)*at < 0x20 && *at != '\t') || *at == 0x7f)
-            return true;
-    return false;
-}
+/* What a form does with a character: all but those of `stay` are written by percent, those of
+ * `marked` have the mark before them. */
+static const struct {
+    const char *stay, *marked;
+    char mark;
+} forms[] = {
+    [FILL_PLAIN] = {.stay = NULL},
+    [FILL_URL] = {.stay = LETTERS DIGITS "-._~/"},
+    [FILL_FORM] = {.stay = LETTERS DIGITS "-._~"},
+    [FILL_JSON] = {.marked = "\"\\", .mark = '\\'},
+    [FILL_CONNINFO] = {.marked = " \t\n\v\f\r'\\", .mark = '\\'},
+    [FILL_SQL] = {.marked = "'", .mark = '\''},
+    [FILL_HEADER] = {.stay = NULL},
+    [FILL_TEMPLATE] = {.marked = "{", .mark = '{'},
+};
 
 static bool put_value(FILE *to, const char *value, enum fill_form form)
 {
-    switch (form) {
-    case FILL_URL:
-        encode_percent(to, value, LETTERS DIGITS "-._~/");
-        break;
-    case FILL_FORM:
-        encode_percent(to, value, LETTERS DIGITS "-._~");
-        break;
-    case FILL_JSON:
-        encode_json(to, value);
-        break;
-    case FILL_CONNINFO:
-        for (; *value; value++)
-            fprintf(to, "%s%c", strchr(" \t\n\v\f\r'\\", *value) ? "\\" : "", *value);
-        break;
-    case FILL_SQL:
-        for (; *value; value++)
-            fprintf(to, "%s%c", *value == '\'' ? "'" : "", *value);
-        break;
-    case FILL_HEADER:
-        if (has_control(value))
-            return false;
-        fputs(value, to);
-        break;
-    case FILL_PLAIN:
-        fputs(value, to);
-        break;
-    }
-    return true;
+    for (const char *at = value; *at; at++)
+        if (forms[form].stay && !strchr(forms[form].stay, *at))
+            fprintf(to, "%%%02X", (unsigned char)*at);
+        else if (form == FILL_JSON && (unsigned char)*at < 0x20)
+            fprintf(to, "\\u%04x", (unsigned)*at);
+        else if (forms[form].marked && strchr(forms[form].marked, *at))
+            fprintf(to, "%c%c", forms[form].mark, *at);
+        else
+            fputc(*at, to);
+    return form != FILL_HEADER || fill_fits_header(value);
 }
 
 static const char *find(const char *name, size_t length, const struct fill_field *fields,
@@ -114,9 +98,7 @@ char *fill(const char *text, const struct fill_field *fields, size_t count, enum
 {
     char *filled = NULL;
     size_t size = 0;
-    FILE *to = open_memstream(&filled, &size);
-    if (!to)
-        return NULL;
+    FILE *to = memory_need(open_memstream(&filled, &size));
     while (text && *text) {
         size_t plain = strcspn(text, "{");
         fwrite(text, 1, plain, to);
@@ -124,11 +106,11 @@ char *fill(const char *text, const struct fill_field *fields, size_t count, enum
         if (*text)
             text = put_brace(to, text, fields, count, form);
     }
-    if (fclose(to) != 0 || !text) {
-        free(filled);
-        return NULL;
-    }
-    return filled;
+    fclose(to);
+    if (text)
+        return memory_need(filled);
+    free(filled);
+    return NULL;
 }
 
 bool fill_next_name(const char **at, char name[FILL_NAME_MAX + 1])

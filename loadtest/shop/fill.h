@@ -26,16 +26,18 @@ enum fill_form {
     FILL_CONNINFO, /* in a value of libpq's: a backslash before blanks, quotes and itself */
     FILL_SQL,      /* in a literal: each quote twice */
     FILL_HEADER,   /* as it is; a value with a control character is refused */
+    FILL_TEMPLATE, /* in a text with fields: each brace twice, so that it begins none */
 };
 
 enum { FILL_NAME_MAX = 40 }; /* characters of a field's name */
 
-/* Owned by the caller: free. NULL: the text names a field that is not there or has no value, a
- * header's value is refused, or memory is out. Of two of the same name the first counts. */
+/* Owned by the caller: free. NULL: the text names a field that is not there or has no value, or a
+ * header's value is refused. Of two of the same name the first counts. */
 char *fill(const char *text, const struct fill_field *fields, size_t count, enum fill_form form);
 
-/* Whether a text can be the name of a field. */
+/* Whether a text can be the name of a field; and a header's value, which is one line. */
 bool fill_is_name(const char *name);
+bool fill_fits_header(const char *value);
 
 /* The text's next field, from *at on, which is moved behind it; false: there is none. */
 bool fill_next_name(const char **at, char name[FILL_NAME_MAX + 1]);

@@ -73,6 +73,7 @@ struct shop_query {
 struct target {
     struct pool pool;
     const char *path, *name;    /* of the file; of the shop */
+    const char *server;         /* its URL, without a slash at its end */
     const char *database;       /* conninfo for SQL; NULL: none. Never printed. */
     int64_t product;            /* {product} */
     int64_t stock;              /* units at the start */

@@ -33,35 +33,24 @@ struct shop_run {
     struct junit junit; /* owned */
 };
 
-/* Its files, the output, and the cases. Sets the exit status. */
-static bool tell(struct shop_run *run, const struct told *told, int *status, struct error *error)
+/* A sale that is judged: its files, the output, and the cases. Sets the exit status. */
+static bool tell(struct shop_run *run, const char *folder, const struct sale *sale, int *status,
+                 struct error *error)
 {
-    const struct gate_load load = {.measured = *told->measured};
+    const struct gate_load load = {.measured = sale->measured};
     struct gate gate;
-    told_print(stdout, told);
-    gate_print_loads(stdout, &run->fail_if, &load, 1, &gate);
-    sale_add_cases(&run->junit, &run->target, told->sale);
-    gate_add_load(&run->junit, run->target.name, &run->fail_if, told->measured);
-    if (!told_write(told, error) || !told_page(told, error))
-        return false;
-    printf("Files: %s/report.html, results.json%s\n", told->plan->folder,
-           *run->options->judge ? "" : ", ledger.jsonl");
-    *status = gate_exit_status(&gate, (int)told->sale->judgement.verdict);
-    return true;
-}
-
-/* A sale that is judged: counted, measured, told. */
-static bool conclude(struct shop_run *run, const struct sale_plan *plan, const struct sale *sale,
-                     int *status, struct error *error)
-{
-    struct sale_answers answers[SHOP_MEANINGS];
-    struct measured measured;
-    const struct told told = {plan, sale, answers, &run->fail_if, &measured};
     if (sale->ledger.load.late_us > 0)
         run->fail_if.count = 0; /* it would be the generator that is judged */
-    sale_count(sale, answers);
-    sale_measure(&run->target, sale, answers, &measured);
-    return tell(run, &told, status, error);
+    told_print(stdout, sale);
+    gate_print_loads(stdout, &run->fail_if, &load, 1, &gate);
+    told_add_cases(&run->junit, sale);
+    gate_add_load(&run->junit, run->target.name, &run->fail_if, &sale->measured);
+    if (!told_write(folder, &run->target, sale, &run->fail_if, error))
+        return false;
+    printf("Files: %s/report.html, results.json%s\n", folder,
+           *run->options->judge ? "" : ", ledger.jsonl");
+    *status = gate_exit_status(&gate, (int)sale->judgement.verdict);
+    return true;
 }
 
 static bool hold(struct shop_run *run, const struct sale_plan *plan, int *status,
@@ -74,7 +63,7 @@ static bool hold(struct shop_run *run, const struct sale_plan *plan, int *status
     if (!made && sale.ledger.load.failures > 0)
         fprintf(stderr, "%zu requests went wrong, the first: %s\n", sale.ledger.load.failures,
                 sale.ledger.load.first_failure);
-    made = made && conclude(run, plan, &sale, status, error);
+    made = made && tell(run, plan->folder, &sale, status, error);
     sale_fini(&sale);
     return made;
 }
@@ -90,7 +79,8 @@ static bool sell(struct shop_run *run, int *status, struct error *error)
     const struct sale_plan plan = {
         .target = &run->target,
         .folder = folder,
-        .call = {options->timeout_s * 1000, options->ca_file},
+        .timeout_ms = options->timeout_s * 1000,
+        .ca_file = options->ca_file,
         .connections = options->shared.connections,
         .buyers = options->buyers,
         .rate_per_s = options->shared.rate_per_s,
@@ -108,16 +98,14 @@ static bool sell(struct shop_run *run, int *status, struct error *error)
 static bool judge_again(struct shop_run *run, int *status, struct error *error)
 {
     const struct shop_options *options = run->options;
-    struct sale_plan plan = {.target = &run->target};
     struct sale sale;
     char folder[1024];
     bool made = false;
-    bool good = sale_judge_again(options->judge, &plan, &sale, error) &&
+    bool good = sale_judge_again(options->judge, &run->target, &sale, error) &&
                 files_make_folder(options->shared.out, folder, sizeof folder, &made, error);
     if (good) {
-        plan.folder = folder;
         printf("Judged again by %s; nothing was sent.\n\n", options->judge);
-        good = conclude(run, &plan, &sale, status, error);
+        good = tell(run, folder, &sale, status, error);
     }
     sale_fini(&sale);
     return good;
@@ -149,7 +137,7 @@ static bool begin(struct shop_run *run, struct error *error)
         return false;
     if (!target_read(options->shared.words.items[0], &run->target, error))
         return false;
-    sale_missing(&run->target, missing);
+    told_missing(&run->target, missing);
     return thresholds_are_measured("fail-if", &run->fail_if, missing, error);
 }
 

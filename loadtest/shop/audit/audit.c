@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUIET_EVERY_MS = 100, QUERY_BYTES_MAX = 16 << 20 };
+enum { QUIET_EVERY_MS = 100, ANSWER_BYTES_MAX = 16 << 20 };
 
 /* --- questions --- */
 
-/* Owned; NULL: out of memory, or it names something else. */
+/* Owned; NULL: it names something else. */
 static char *fill_sql(const struct target *target, const char *sql)
 {
     char product[24], stock[24];
@@ -26,30 +26,21 @@ static char *fill_sql(const struct target *target, const char *sql)
     return fill(sql, fields, sizeof fields / sizeof fields[0], FILL_PLAIN);
 }
 
-/* NULL: a text in it is not in UTF-8, so it cannot be told. */
-static json_t *row_of(const PGresult *result, int row)
-{
-    json_t *values = json_array();
-    for (int i = 0; i < PQnfields(result); i++) {
-        bool null = PQgetisnull(result, row, i) == 1;
-        json_t *value = null ? json_null() : json_string(PQgetvalue(result, row, i));
-        if (json_array_append_new(values, value) != 0) {
-            json_decref(values);
-            return NULL;
-        }
-    }
-    return values;
-}
-
-/* NULL with the error. */
+/* NULL with the error: a text that is not in UTF-8 cannot be told. */
 static json_t *rows_of(const PGresult *result, struct error *error)
 {
     json_t *rows = json_array();
     for (int i = 0; i < PQntuples(result); i++) {
-        if (json_array_append_new(rows, row_of(result, i)) != 0) {
-            error_fail(error, "row %d is not text in UTF-8", i + 1);
-            json_decref(rows);
-            return NULL;
+        json_t *values = json_array();
+        json_array_append_new(rows, values);
+        for (int j = 0; j < PQnfields(result); j++) {
+            bool null = PQgetisnull(result, i, j) == 1;
+            json_t *value = null ? json_null() : json_string(PQgetvalue(result, i, j));
+            if (json_array_append_new(values, value) != 0) {
+                error_fail(error, "row %d is not text in UTF-8", i + 1);
+                json_decref(rows);
+                return NULL;
+            }
         }
     }
     return rows;
@@ -101,32 +92,28 @@ static void add_said(FILE *log, struct error *error)
                  said);
 }
 
-/* What it wrote; owned; NULL with the error. */
-static char *run_command(const struct shop_asker *asker, const char *command, struct error *error)
+char *audit_run(const struct shop_asker *asker, const char *command, size_t most,
+                struct error *error)
 {
     char product[40], stock[40];
     const char *const environment[] = {product, stock, NULL};
     const char *const argv[] = {"sh", "-c", command, NULL};
     snprintf(product, sizeof product, "PRODUCT=%" PRId64, asker->target->product);
     snprintf(stock, sizeof stock, "STOCK=%" PRId64, asker->target->stock);
-    char *output = malloc(QUERY_BYTES_MAX + 2);
-    if (!output) {
-        error_fail(error, "out of memory");
-        return NULL;
-    }
+    char *output = memory_take(most + 2);
     FILE *log = fopen(asker->log, "a+e");
     if (log)
         fseek(log, 0, SEEK_END); /* what others have said is passed over */
     const struct process_capture capture = {.environment = environment,
                                             .log_path = asker->log,
                                             .output = output,
-                                            .size = QUERY_BYTES_MAX + 2,
+                                            .size = most + 2,
                                             .limit_ms = asker->limit_ms};
     bool good = process_capture(argv, &capture, error);
     if (!good)
         add_said(log, error);
-    else if (strlen(output) > QUERY_BYTES_MAX)
-        good = error_fail(error, "the command printed more than %d MiB", QUERY_BYTES_MAX >> 20);
+    else if (strlen(output) > most)
+        good = error_fail(error, "the command printed more than %zu MiB", most >> 20);
     if (log)
         fclose(log);
     if (good)
@@ -139,7 +126,7 @@ static bool ask_command(const struct shop_asker *asker, const char *command, jso
                         struct error *error)
 {
     json_error_t where;
-    char *output = run_command(asker, command, error);
+    char *output = audit_run(asker, command, ANSWER_BYTES_MAX, error);
     bool good = output != NULL;
     if (good && answer) {
         *answer = json_loads(output, JSON_DECODE_ANY, &where);
@@ -183,12 +170,6 @@ static bool number_of(const json_t *value, int64_t *out)
     errno = 0;
     *out = strtoll(text, &end, 10);
     return *end == '\0' && errno == 0;
-}
-
-bool audit_reset(const struct shop_asker *asker, struct error *error)
-{
-    const struct shop_query *reset = &asker->target->reset;
-    return !shop_query_is_given(reset) || ask(asker, "reset", reset, NULL, error);
 }
 
 /* PostgreSQL's true is "t". */
@@ -240,7 +221,7 @@ static char *name_of(const json_t *value)
 {
     if (!value || json_is_null(value))
         return NULL;
-    return json_is_string(value) ? strdup(json_string_value(value))
+    return json_is_string(value) ? memory_copy(json_string_value(value))
                                  : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 }
 
@@ -283,7 +264,7 @@ bool audit_read(const struct shop_asker *asker, struct rows *out, struct error *
            (!shop_query_is_given(&target->orders) || read_rows(asker, out, error));
 }
 
-bool audit_is_fresh(const struct target *target, const struct rows *books, struct error *error)
+static bool is_fresh(const struct target *target, const struct rows *books, struct error *error)
 {
     if (books->orders_count > 0)
         return error_fail(error,
@@ -295,4 +276,14 @@ bool audit_is_fresh(const struct target *target, const struct rows *books, struc
                           "the sale does not begin: %" PRId64 " are left, and stock says %" PRId64,
                           books->left, target->stock);
     return true;
+}
+
+bool audit_begin(const struct shop_asker *asker, struct error *error)
+{
+    const struct shop_query *reset = &asker->target->reset;
+    struct rows books = {0};
+    bool good = (!shop_query_is_given(reset) || ask(asker, "reset", reset, NULL, error)) &&
+                audit_read(asker, &books, error) && is_fresh(asker->target, &books, error);
+    rows_fini(&books);
+    return good;
 }

@@ -19,16 +19,19 @@ struct shop_asker {
     int limit_ms;                /* of a command */
 };
 
-/* Without a reset in the target nothing is done. */
-bool audit_reset(const struct shop_asker *asker, struct error *error);
+/* What one of the target's commands prints, `most` bytes at most; owned by the caller. NULL with
+ * the error. */
+char *audit_run(const struct shop_asker *asker, const char *command, size_t most,
+                struct error *error);
+
+/* Puts it back to its start, where the target has a reset. False, saying what: the books are not
+ * those of a sale that begins. */
+bool audit_begin(const struct shop_asker *asker, struct error *error);
 
 /* Until `quiet` says true, or a number above 0; without it at once. False: not in time. */
 bool audit_wait_quiet(const struct shop_asker *asker, struct error *error);
 
 /* What the target names of it. The caller frees it, of a false one too. */
 bool audit_read(const struct shop_asker *asker, struct rows *out, struct error *error);
-
-/* False, saying what: the books are not those of a sale that begins. */
-bool audit_is_fresh(const struct target *target, const struct rows *books, struct error *error);
 
 #endif

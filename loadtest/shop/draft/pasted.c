@@ -1,40 +1,43 @@
-/* The command and the answer: see draft_parts.h. */
-#include "loadtest/shop/draft/draft_parts.h"
+/* See pasted.h. */
+#include "loadtest/shop/draft/pasted.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_MAX = 400, BYTES_MAX = 256 * 1024 };
+enum { WORDS_MAX = 400, HEADERS_MAX = 64, BYTES_MAX = 256 * 1024 };
 
-/* --- a shell's words --- */
-
-/* A command that is being cut. */
-struct cutting {
+/* A command that is being read. */
+struct pasting {
     const char *file, *text; /* borrowed */
-    const char *at;
-    char *to; /* behind the last character of the word */
+    struct pool *pool;
+    struct shop_request *out;
     struct error *error;
+    const char *at; /* while it is cut */
+    char *to;       /* behind the last character of the word */
 };
 
 /* The file's text; NULL: `error` says why. */
 static char *read_text(const char *file, struct pool *pool, struct error *error)
 {
     FILE *from = fopen(file, "re");
-    char *text = from ? pool_take(pool, BYTES_MAX + 2) : NULL;
-    size_t length = text ? fread(text, 1, BYTES_MAX + 1, from) : 0;
-    bool good = text && !ferror(from) && length <= BYTES_MAX && strlen(text) == length;
-    if (!text)
+    char *text = pool_take(pool, BYTES_MAX + 2);
+    if (!from) {
         error_fail(error, "%.300s: %s", file, strerror(errno));
-    else if (!good)
+        return NULL;
+    }
+    size_t length = fread(text, 1, BYTES_MAX + 1, from);
+    bool good = !ferror(from) && length <= BYTES_MAX && strlen(text) == length;
+    fclose(from);
+    if (!good)
         error_fail(error, "%.300s: no text of %d bytes at most", file, BYTES_MAX);
-    if (from)
-        fclose(from);
     return good ? text : NULL;
 }
 
-static bool refuse(const struct cutting *is, const char *where, const char *what)
+/* --- a shell's words --- */
+
+static bool refuse(const struct pasting *is, const char *where, const char *what)
 {
     int line = 1;
     for (const char *c = is->text; c < where; c++)
@@ -42,7 +45,7 @@ static bool refuse(const struct cutting *is, const char *where, const char *what
     return error_fail(is->error, "%.300s:%d: %s", is->file, line, what);
 }
 
-static void put_utf8(struct cutting *is, unsigned long code)
+static void put_utf8(struct pasting *is, unsigned long code)
 {
     if (code < 0x80)
         *is->to++ = (char)code;
@@ -57,7 +60,7 @@ static void put_utf8(struct cutting *is, unsigned long code)
 }
 
 /* Behind the backslash of $'…'. */
-static void cut_escape(struct cutting *is)
+static void cut_escape(struct pasting *is)
 {
     static const char names[] = "nrtab", values[] = "\n\r\t\a\b";
     char c = *is->at++, *end = NULL;
@@ -75,7 +78,7 @@ static void cut_escape(struct cutting *is)
 }
 
 /* From the opening quote to behind the one that closes it. `kind`: ' or " or, of $'…', $. */
-static bool cut_quoted(struct cutting *is, char kind)
+static bool cut_quoted(struct pasting *is, char kind)
 {
     const char *opened = is->at;
     const char close = (char)(kind == '$' ? '\'' : kind);
@@ -92,7 +95,7 @@ static bool cut_quoted(struct cutting *is, char kind)
     return *is->at++ != '\0' || refuse(is, opened, "the quote that opens here is never closed");
 }
 
-static bool cut_word(struct cutting *is)
+static bool cut_word(struct pasting *is)
 {
     while (*is->at && !strchr(" \t\r\n|;&>", *is->at)) {
         bool ansi = is->at[0] == '$' && is->at[1] == '\'';
@@ -110,7 +113,7 @@ static bool cut_word(struct cutting *is)
 }
 
 /* To the next word of the command; false: there is none. */
-static bool skip_blanks(struct cutting *is)
+static bool skip_blanks(struct pasting *is)
 {
     for (;;) {
         is->at += strspn(is->at, " \t\r");
@@ -125,24 +128,19 @@ static bool skip_blanks(struct cutting *is)
 
 /* Cuts a command into words as bash does: quotes of three kinds, backslashes, lines that go on.
  * What stands behind the command (a pipe, a second line) is left out. The array ends with NULL. */
-static const char **words_of(const char *file, const char *text, struct pool *pool,
-                             struct error *error)
+static const char **words_of(struct pasting *is)
 {
-    const char **words = pool_take(pool, (WORDS_MAX + 1) * sizeof *words);
-    struct cutting is = {file, text, text + strspn(text, " \t\r\n"), NULL, error};
+    const char **words = pool_take(is->pool, (WORDS_MAX + 1) * sizeof *words);
     size_t count = 0;
-    is.to = pool_take(pool, 2 * strlen(text) + WORDS_MAX + 1);
-    if (!words || !is.to) {
-        error_fail(error, "out of memory");
-        return NULL;
-    }
-    while (skip_blanks(&is)) {
+    is->at = is->text + strspn(is->text, " \t\r\n");
+    is->to = pool_take(is->pool, 2 * strlen(is->text) + WORDS_MAX + 1);
+    while (skip_blanks(is)) {
         if (count == WORDS_MAX) {
-            refuse(&is, is.at, "too many words");
+            refuse(is, is->at, "too many words");
             return NULL;
         }
-        words[count++] = is.to;
-        if (!cut_word(&is))
+        words[count++] = is->to;
+        if (!cut_word(is))
             return NULL;
     }
     return words;
@@ -187,13 +185,6 @@ static const struct option {
     {"write-out", 'w', SKIP_WITH_VALUE},
 };
 
-struct reading_curl {
-    const char *file; /* borrowed */
-    struct pool *pool;
-    struct pasted_curl *out;
-    struct error *error;
-};
-
 static const struct option *find_option(const char *name, char letter)
 {
     for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++)
@@ -202,51 +193,41 @@ static const struct option *find_option(const char *name, char letter)
     return NULL;
 }
 
-static bool add_header(struct reading_curl *is, const char *name, size_t length, const char *value)
+static bool add_header(struct pasting *is, const char *name, const char *value)
 {
-    struct pasted_curl *out = is->out;
-    if (out->header_count == PASTED_HEADERS_MAX)
+    struct shop_request *out = is->out;
+    if (out->header_count == HEADERS_MAX)
         return error_fail(is->error, "%.300s: too many headers", is->file);
-    const char *kept = pool_copy(is->pool, name, length);
-    out->headers[out->header_count++] = (struct shop_pair){kept, value + strspn(value, " ")};
-    return kept || error_fail(is->error, "out of memory");
+    out->headers[out->header_count++] = (struct shop_pair){name, value + strspn(value, " ")};
+    return true;
 }
 
-static bool add_data(struct reading_curl *is, const char *value, bool may_be_file)
+static bool add_data(struct pasting *is, const char *value, bool may_be_file)
 {
     const char *before = is->out->body;
     if (may_be_file && *value == '@')
         return error_fail(is->error,
                           "%.300s: its body stands in the file %.100s: write it into the command",
                           is->file, value + 1);
-    size_t size = strlen(value) + (before ? strlen(before) + 2 : 1);
-    char *body = pool_take(is->pool, size);
-    if (!body)
-        return error_fail(is->error, "out of memory");
-    snprintf(body, size, "%s%s%s", before ? before : "", before ? "&" : "", value);
-    is->out->body = body;
+    is->out->body = before ? pool_text(is->pool, "%s&%s", before, value) : value;
     return true;
 }
 
 /* The path and query of "http://host:1/buy?a=b#c", whose host the target need not share. */
-static bool take_url(struct reading_curl *is, const char *url)
+static bool take_url(struct pasting *is, const char *url)
 {
     const char *scheme = strstr(url, "://");
     const char *path = scheme ? scheme + 3 : url;
     path += strcspn(path, "/?#");
-    if (is->out->path)
+    if (is->out->url)
         return error_fail(is->error, "%.300s: two addresses, %.100s is the second: paste one",
                           is->file, url);
-    size_t length = strcspn(path, "#");
-    char *kept = pool_take(is->pool, length + 2);
-    if (!kept)
-        return error_fail(is->error, "out of memory");
-    snprintf(kept, length + 2, "%s%.*s", *path == '/' ? "" : "/", (int)length, path);
-    is->out->path = kept;
+    is->out->url =
+        pool_text(is->pool, "%s%.*s", *path == '/' ? "" : "/", (int)strcspn(path, "#"), path);
     return true;
 }
 
-static bool take_option(struct reading_curl *is, const struct option *option, const char *value)
+static bool take_option(struct pasting *is, const struct option *option, const char *value)
 {
     const char *colon = strchr(value, ':');
     switch (option->meaning) {
@@ -254,14 +235,16 @@ static bool take_option(struct reading_curl *is, const struct option *option, co
         is->out->method = value;
         return true;
     case HEADER:
-        return !colon || add_header(is, value, (size_t)(colon - value), colon + 1);
+        return !colon ||
+               add_header(is, pool_text(is->pool, "%.*s", (int)(colon - value), value), colon + 1);
     case DATA:
     case RAW_DATA:
     case JSON:
-        is->out->body_is_json = is->out->body_is_json || option->meaning == JSON;
+        if (option->meaning == JSON)
+            is->out->body_form = FILL_JSON;
         return add_data(is, value, option->meaning != RAW_DATA);
     case COOKIE:
-        return add_header(is, "Cookie", 6, value);
+        return add_header(is, "Cookie", value);
     case URL:
         return take_url(is, value);
     case SKIP:
@@ -272,7 +255,7 @@ static bool take_option(struct reading_curl *is, const struct option *option, co
 }
 
 /* One word, and the one behind it where that is its value. */
-static bool take_word(struct reading_curl *is, const char ***at)
+static bool take_word(struct pasting *is, const char ***at)
 {
     const char *word = *(*at)++;
     if (word[0] != '-' || word[1] == '\0')
@@ -303,16 +286,20 @@ static bool is_json_text(const char *text)
     return *text == '{' || *text == '[';
 }
 
-bool pasted_read_curl(const char *file, struct pool *pool, struct pasted_curl *out,
+bool pasted_read_curl(const char *file, struct pool *pool, struct shop_request *out,
                       struct error *error)
 {
-    struct reading_curl is = {file, pool, out, error};
-    *out = (struct pasted_curl){.path = NULL};
-    const char *text = read_text(file, pool, error);
-    const char **at = text ? words_of(file, text, pool, error) : NULL;
+    struct pasting is = {.file = file,
+                         .text = read_text(file, pool, error),
+                         .pool = pool,
+                         .out = out,
+                         .error = error};
+    *out = (struct shop_request){.headers = pool_take(pool, HEADERS_MAX * sizeof *out->headers),
+                                 .body_form = FILL_FORM};
+    const char **at = is.text ? words_of(&is) : NULL;
     if (!at)
         return false;
-    if (!*at || strcmp(*at, "curl") != 0 || strstr(text, "^\""))
+    if (!*at || strcmp(*at, "curl") != 0 || strstr(is.text, "^\""))
         return error_fail(error,
                           "%.300s: no curl command for bash: in the browser, Network, the "
                           "purchase, \"Copy as cURL (bash)\"",
@@ -320,9 +307,10 @@ bool pasted_read_curl(const char *file, struct pool *pool, struct pasted_curl *o
     for (at++; *at;)
         if (!take_word(&is, &at))
             return false;
-    if (!out->path)
+    if (!out->url)
         return error_fail(error, "%.300s: curl is given no address", file);
-    out->body_is_json = out->body_is_json || (out->body && is_json_text(out->body));
+    if (out->body && is_json_text(out->body))
+        out->body_form = FILL_JSON;
     if (!out->method)
         out->method = out->body ? "POST" : "GET";
     return true;

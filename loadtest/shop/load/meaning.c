@@ -28,7 +28,7 @@ static json_t *element(const json_t *array, const char *token)
 
 static json_t *find(json_t *at, const char *pointer)
 {
-    char *copy = strdup(pointer), *rest = copy;
+    char *copy = memory_copy(pointer), *rest = copy;
     const char *before = strsep(&rest, "/"); /* the first slash */
     if (!before || *before)
         at = NULL;
@@ -47,7 +47,7 @@ static char *text_of(const json_t *value)
         return NULL;
     if (!json_is_string(value))
         return json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-    return json_string_length(value) > 0 ? strdup(json_string_value(value)) : NULL;
+    return json_string_length(value) > 0 ? memory_copy(json_string_value(value)) : NULL;
 }
 
 /* 5001 and 5001.0 are the same number. */

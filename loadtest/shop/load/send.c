@@ -39,47 +39,30 @@ struct sender {
     struct again *first, **last;      /* owned */
     struct random random;
     bool has_key; /* the purchase says {key} */
-    bool failed;  /* no memory */
     int64_t ticked_us;
     struct latency lag; /* from when a purchase was due, or the load had time for it */
 };
 
-static void note_failure(struct sender *sender, const struct error *error)
-{
-    if (sender->ledger->load.failures++ == 0)
-        snprintf(sender->ledger->load.first_failure, sizeof sender->ledger->load.first_failure,
-                 "%.390s", error->text);
-}
-
 /* One that no other run has. */
-static bool set_key(struct visit_fields *fields)
+static void set_key(struct visit_fields *fields)
 {
     char key[UUID_TEXT_LENGTH + 1];
     const struct uuid id = uuid_v7(clock_wall_us());
     uuid_format(&id, key);
-    return visit_fields_set(fields, "key", key);
+    visit_fields_set(fields, "key", key);
 }
 
 /* A user's fields. */
-static bool set_fields(const struct sender *sender, struct visit_fields *fields)
+static void set_fields(const struct sender *sender, struct visit_fields *fields)
 {
     char number[24], product[24];
     const struct shop_users *users = sender->users;
     snprintf(product, sizeof product, "%" PRId64, sender->plan->target->product);
-    bool good = visit_fields_set(fields, "product", product) && set_key(fields);
-    for (size_t i = 0; good && i < users->columns; i++)
-        good = visit_fields_set(fields, users->names[i],
-                                users_value(users, sender->begun, users->names[i], number));
-    return good;
-}
-
-static const char *field(const struct visit_fields *fields, const char *name)
-{
-    for (size_t i = 0; i < fields->count; i++) {
-        if (strcmp(fields->names[i], name) == 0)
-            return fields->values[i];
-    }
-    return "";
+    visit_fields_set(fields, "product", product);
+    set_key(fields);
+    for (size_t i = 0; i < users->columns; i++)
+        visit_fields_set(fields, users->names[i],
+                         users_value(users, sender->begun, users->names[i], number));
 }
 
 static struct ledger_op *purchase_of(const struct sender *sender, const struct visit *visit)
@@ -89,16 +72,16 @@ static struct ledger_op *purchase_of(const struct sender *sender, const struct v
 
 static void record(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
 {
-    struct ledger_op op = {.number = (int64_t)sender->ledger->ops_count + 1,
-                           .kind = LEDGER_BUY,
-                           .due_us = due_us,
-                           .start_us = clock_mono_us(),
-                           .end_us = LEDGER_NEVER,
-                           .user = memory_copy(field(&visit->fields, "user")),
-                           .key =
-                               sender->has_key ? memory_copy(field(&visit->fields, "key")) : NULL,
-                           .repeat = repeat,
-                           .unasked = true};
+    struct ledger_op op = {
+        .number = (int64_t)sender->ledger->ops_count + 1,
+        .kind = LEDGER_BUY,
+        .due_us = due_us,
+        .start_us = clock_mono_us(),
+        .end_us = LEDGER_NEVER,
+        .user = memory_copy(visit_fields_get(&visit->fields, "user")),
+        .key = sender->has_key ? memory_copy(visit_fields_get(&visit->fields, "key")) : NULL,
+        .repeat = repeat,
+        .unasked = true};
     visit->number = sender->ledger->ops_count;
     ledger_op_means(&op, SHOP_UNKNOWN);
     ledger_write_begin(sender->writer, ledger_add_op(sender->ledger, &op));
@@ -107,17 +90,13 @@ static void record(struct sender *sender, struct visit *visit, bool repeat, int6
 /* Puts the same purchase, or another of the same user, at the end of those that wait. */
 static void queue_again(struct sender *sender, const struct visit *visit, int64_t bought)
 {
-    struct again *again = calloc(1, sizeof *again);
-    if (!again || !visit_fields_copy(&again->fields, &visit->fields) ||
-        (bought > 0 && !set_key(&again->fields))) {
-        if (again)
-            visit_fields_drop(&again->fields);
-        free(again);
-        return;
-    }
+    struct again *again = memory_take(sizeof *again);
+    visit_fields_copy(&again->fields, &visit->fields);
     again->bought = bought;
-    if (bought == 0)
-        curl_easy_getinfo(visit->call.easy, CURLINFO_COOKIELIST, &again->fields.cookies);
+    if (bought > 0)
+        set_key(&again->fields);
+    else
+        curl_easy_getinfo(visit->easy, CURLINFO_COOKIELIST, &again->fields.cookies);
     *sender->last = again;
     sender->last = &again->next;
 }
@@ -142,16 +121,23 @@ static void finish(struct sender *sender, struct visit *visit)
     visit_fields_drop(&visit->fields);
 }
 
+/* After each step of a visit: what went wrong is noted, and what is over ends. */
+static void settle(struct sender *sender, struct visit *visit)
+{
+    struct ledger_load *load = &sender->ledger->load;
+    if (*visit->error.text && load->failures++ == 0)
+        snprintf(load->first_failure, sizeof load->first_failure, "%.390s", visit->error.text);
+    if (visit->state == VISIT_IDLE)
+        finish(sender, visit);
+}
+
 /* Begins a purchase whose fields are set. */
 static void begin(struct sender *sender, struct visit *visit, bool repeat, int64_t due_us)
 {
-    struct error error;
     record(sender, visit, repeat, due_us);
     sender->busy++;
-    if (!visit_begin(visit, sender->plan->target, purchase_of(sender, visit), &error)) {
-        note_failure(sender, &error);
-        finish(sender, visit);
-    }
+    visit_begin(visit, purchase_of(sender, visit));
+    settle(sender, visit);
 }
 
 static void begin_again(struct sender *sender, struct visit *visit)
@@ -168,18 +154,16 @@ static void begin_again(struct sender *sender, struct visit *visit)
     begin(sender, visit, repeat, clock_mono_us());
 }
 
-static bool begin_new(struct sender *sender, struct visit *visit, int64_t due_us)
+static void begin_new(struct sender *sender, struct visit *visit, int64_t due_us)
 {
     bool repeats = random_unit(&sender->random) < sender->plan->target->repeats;
     visit->doubles = repeats && sender->repeats % 2 == 0;
     visit->comes_back = repeats && sender->repeats % 2 == 1;
     sender->repeats += repeats;
     visit->bought = 0;
-    if (!set_fields(sender, &visit->fields))
-        return false;
+    set_fields(sender, &visit->fields);
     sender->begun++;
     begin(sender, visit, false, due_us);
-    return true;
 }
 
 static bool is_open(const struct sender *sender)
@@ -196,29 +180,19 @@ static bool waits_for_first(const struct sender *sender)
            sender->begun == 1 && (sender->busy > 0 || sender->first);
 }
 
-/* More buyers are to come at once: of a closed load, on each connection that is free. */
-static bool has_more(const struct sender *sender)
+/* When the next new purchase is due; INT64_MAX: none is to come now. */
+static int64_t new_due_us(const struct sender *sender)
 {
-    return !is_open(sender) && sender->begun < sender->buyers && !waits_for_first(sender);
-}
-
-/* Whether a new purchase is due now; *due_us: since when. */
-static bool is_due(const struct sender *sender, int64_t *due_us)
-{
-    int64_t now_us = clock_mono_us();
-    *due_us = now_us;
-    if (!is_open(sender))
-        return has_more(sender);
-    *due_us = sender->ledger->load.began_us + sender->walk.at_us;
-    return !sender->walk.ended && *due_us <= now_us;
+    if (is_open(sender))
+        return sender->walk.ended ? INT64_MAX : sender->ledger->load.began_us + sender->walk.at_us;
+    return sender->begun < sender->buyers && !waits_for_first(sender) ? 0 : INT64_MAX;
 }
 
 static bool is_over(void *self, size_t busy, int64_t now_us)
 {
     const struct sender *sender = self;
-    bool all = is_open(sender) ? sender->walk.ended : sender->begun >= sender->buyers;
     (void)busy, (void)now_us;
-    return all && !sender->first && sender->busy == 0;
+    return new_due_us(sender) == INT64_MAX && !sender->first && sender->busy == 0;
 }
 
 /* What waits for a connection while the load itself has nothing to do waits for the shop. */
@@ -232,24 +206,14 @@ static void take_due(struct sender *sender, int64_t due_us)
 /* Gives an idle connection something to do. */
 static void begin_due(struct sender *sender, struct visit *visit)
 {
-    int64_t due_us = 0;
+    int64_t now_us = clock_mono_us(), due_us = new_due_us(sender);
     if (sender->first) {
         begin_again(sender, visit);
-    } else if (is_due(sender, &due_us)) {
+    } else if (due_us <= now_us) {
         if (is_open(sender))
             take_due(sender, due_us);
-        sender->failed = !begin_new(sender, visit, due_us);
+        begin_new(sender, visit, is_open(sender) ? due_us : now_us);
     }
-}
-
-/* It has rested, and asks again. */
-static void wake(struct sender *sender, struct visit *visit)
-{
-    struct error error;
-    if (visit_ask(visit, sender->plan->target, &error))
-        return;
-    note_failure(sender, &error);
-    finish(sender, visit);
 }
 
 static enum engine_next next(void *self, size_t connection, int64_t now_us,
@@ -257,13 +221,13 @@ static enum engine_next next(void *self, size_t connection, int64_t now_us,
 {
     struct sender *sender = self;
     struct visit *visit = &sender->visits[connection];
-    (void)request; /* the visit's call is it */
-    if (sender->failed)
-        return ENGINE_RESTS;
-    if (visit->state == VISIT_RESTING && visit->rest_until_us <= now_us)
-        wake(sender, visit);
-    else if (visit->state == VISIT_IDLE)
+    (void)request; /* the visit has it */
+    if (visit->state == VISIT_RESTING && visit->rest_until_us <= now_us) {
+        visit_ask(visit);
+        settle(sender, visit);
+    } else if (visit->state == VISIT_IDLE) {
         begin_due(sender, visit);
+    }
     if (!visit->ready)
         return ENGINE_PASSES;
     visit->ready = false;
@@ -278,39 +242,31 @@ static void answered(void *self, size_t connection, int64_t now_us, const struct
 {
     struct sender *sender = self;
     struct visit *visit = &sender->visits[connection];
-    struct error error;
     bool bought = visit->state == VISIT_BUYING;
-    (void)now_us, (void)answer; /* the visit's call has it */
-    visit_answered(visit, sender->plan->target, purchase_of(sender, visit), sender->wire.result,
-                   &error);
-    if (*error.text)
-        note_failure(sender, &error);
+    (void)now_us, (void)answer; /* the visit has it */
+    visit_answered(visit, purchase_of(sender, visit), sender->wire.result);
     if (bought && visit->comes_back)
         queue_again(sender, visit, 0);
-    if (visit->state == VISIT_IDLE)
-        finish(sender, visit);
+    settle(sender, visit);
 }
 
 /* When a visit goes on, or the next one is due. */
 static int64_t due_us(void *self, bool *crowded)
 {
     const struct sender *sender = self;
-    int64_t until_us = INT64_MAX, idle = 0;
+    int64_t until_us = INT64_MAX;
+    bool idle = false;
     *crowded = false;
     for (int64_t i = 0; i < sender->plan->connections; i++) {
         const struct visit *visit = &sender->visits[i];
         if (visit->ready)
             return 0;
-        idle += visit->state == VISIT_IDLE;
+        idle |= visit->state == VISIT_IDLE;
         if (visit->state == VISIT_RESTING && visit->rest_until_us < until_us)
             until_us = visit->rest_until_us;
     }
-    if (idle > 0 && (sender->first || has_more(sender)))
-        return 0;
-    int64_t next_us = sender->ledger->load.began_us + sender->walk.at_us;
-    if (idle > 0 && is_open(sender) && !sender->walk.ended && next_us < until_us)
-        until_us = next_us;
-    return until_us;
+    int64_t new_us = sender->first ? 0 : new_due_us(sender);
+    return idle && new_us < until_us ? new_us : until_us;
 }
 
 /* Each purchase stands in the ledger's file before the shop hears of it. */
@@ -322,8 +278,6 @@ static bool commit(void *self, struct error *error)
 static bool tick(void *self, int64_t now_us, struct error *error)
 {
     struct sender *sender = self;
-    if (sender->failed)
-        return error_fail(error, "out of memory");
     if (sender->plan->tick && now_us - sender->ticked_us >= TICK_US) {
         sender->ticked_us = now_us;
         sender->plan->tick(sender->plan->context, sender->ledger->load.answered);
@@ -334,14 +288,13 @@ static bool tick(void *self, int64_t now_us, struct error *error)
 static bool open_visits(struct sender *sender, struct error *error)
 {
     size_t count = (size_t)sender->plan->connections;
-    sender->visits = calloc(count, sizeof *sender->visits);
-    sender->handles = calloc(count, sizeof(CURL *));
-    if (!sender->visits || !sender->handles)
-        return error_fail(error, "out of memory");
+    sender->visits = memory_take(count * sizeof *sender->visits);
+    sender->handles = memory_take(count * sizeof(CURL *));
     for (size_t i = 0; i < count; i++) {
-        if (!call_init(&sender->visits[i].call, &sender->plan->call, error))
+        if (!visit_init(&sender->visits[i], sender->plan->target, sender->plan->timeout_ms,
+                        sender->plan->ca_file, error))
             return false;
-        sender->handles[i] = sender->visits[i].call.easy;
+        sender->handles[i] = sender->visits[i].easy;
     }
     return curl_wire_init(&sender->wire, sender->handles, count, error);
 }
@@ -349,10 +302,8 @@ static bool open_visits(struct sender *sender, struct error *error)
 static void close_visits(struct sender *sender)
 {
     curl_wire_fini(&sender->wire);
-    for (int64_t i = 0; sender->visits && i < sender->plan->connections; i++) {
-        call_fini(&sender->visits[i].call);
-        visit_fields_drop(&sender->visits[i].fields);
-    }
+    for (int64_t i = 0; i < sender->plan->connections; i++)
+        visit_fini(&sender->visits[i]);
     while (sender->first) {
         struct again *again = sender->first;
         sender->first = again->next;
@@ -376,8 +327,8 @@ static bool run(struct sender *sender, struct error *error)
                                      .wire = &wire_curl,
                                      .wire_self = &sender->wire,
                                      .connections = (size_t)sender->plan->connections,
-                                     .limit_us = sender->plan->call.timeout_ms * CLOCK_US_PER_MS +
-                                                 LIMIT_US};
+                                     .limit_us =
+                                         sender->plan->timeout_ms * CLOCK_US_PER_MS + LIMIT_US};
     return engine_run(&plan, error);
 }
 

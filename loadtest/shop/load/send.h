@@ -11,14 +11,14 @@
 
 #include "loadtest/ledger/ledger_write.h"
 #include "loadtest/load/arrivals.h"
-#include "loadtest/shop/load/call.h"
 #include "loadtest/shop/load/users.h"
 
 /* How a sale is made. */
 struct sale_plan {
     const struct target *target; /* borrowed */
     const char *folder;          /* borrowed; it is there */
-    struct call_settings call;
+    int64_t timeout_ms;          /* of a request */
+    const char *ca_file;         /* borrowed; "": the system's CAs */
     int64_t connections;
     int64_t buyers;     /* closed loop; 0: three times the stock, at least 300 */
     int64_t rate_per_s; /* above 0: open loop, for duration_us */

@@ -1,7 +1,6 @@
 /* See users.h. */
 #include "loadtest/shop/load/users.h"
 
-#include "loadtest/base/process.h"
 #include "loadtest/base/utf8.h"
 
 #include <errno.h>
@@ -10,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A cell, cut out where it stands. *at moves behind what ended it; `last`: that was its line. */
-static char *cut_cell(char **at, bool *last)
+char *users_cut(char **at, bool *last)
 {
     char *cell = *at, *to = *at, *from = *at;
     bool quoted = *from == '"';
@@ -39,7 +37,7 @@ static bool read_names(struct shop_users *out, char **at, const char *where, str
     while (!last && **at) {
         if (out->columns == USERS_COLUMNS_MAX)
             return error_fail(error, "%s: more than %d columns", where, USERS_COLUMNS_MAX);
-        const char *name = cut_cell(at, &last);
+        const char *name = users_cut(at, &last);
         found = found || strcmp(name, "user") == 0;
         out->names[out->columns++] = name;
     }
@@ -52,9 +50,7 @@ static bool read_line(struct shop_users *out, char **at, const char *where, stru
     size_t before = out->cell_count;
     for (bool last = false; !last;) {
         char **cell = array_add(&out->cells, &out->cell_count, sizeof *cell);
-        if (!cell)
-            return error_fail(error, "out of memory");
-        *cell = cut_cell(at, &last);
+        *cell = users_cut(at, &last);
     }
     size_t cells = out->cell_count - before;
     if (cells == 1 && out->cells[before][0] == '\0') {
@@ -87,17 +83,14 @@ static bool read_table(struct shop_users *out, const char *where, struct error *
 static char *read_file(const char *path, struct error *error)
 {
     FILE *file = fopen(path, "re");
-    char *text = file ? malloc(USERS_BYTES_MAX + 2) : NULL;
-    if (!text) {
+    if (!file) {
         error_fail(error, "%s: %s", path, strerror(errno));
-        if (file)
-            fclose(file);
         return NULL;
     }
+    char *text = memory_take(USERS_BYTES_MAX + 2);
     size_t length = fread(text, 1, USERS_BYTES_MAX + 1, file);
     bool bad = ferror(file) != 0;
     fclose(file);
-    text[length] = '\0';
     if (!bad && length <= USERS_BYTES_MAX)
         return text;
     error_fail(error, bad ? "%s cannot be read" : "%s is larger than 64 MiB", path);
@@ -105,39 +98,21 @@ static char *read_file(const char *path, struct error *error)
     return NULL;
 }
 
-static char *read_command(const char *command, const char *log, struct error *error)
+bool users_open(struct shop_users *out, const struct shop_asker *asker, struct error *error)
 {
-    const char *const argv[] = {"sh", "-c", command, NULL};
-    char *text = malloc(USERS_BYTES_MAX + 2);
-    const struct process_capture capture = {
-        .log_path = log, .output = text, .size = USERS_BYTES_MAX + 2, .limit_ms = USERS_LIMIT_MS};
-    if (!text) {
-        error_fail(error, "out of memory");
-        return NULL;
-    }
-    bool good = process_capture(argv, &capture, error);
-    if (good && strlen(text) > USERS_BYTES_MAX)
-        good = error_fail(error, "it printed more than 64 MiB");
-    if (good)
-        return text;
-    error_prefix(error, "users, by a command");
-    free(text);
-    return NULL;
-}
-
-bool users_open(struct shop_users *out, const struct target *target, const char *log,
-                struct error *error)
-{
+    const struct target *target = asker->target;
+    const char *where = target->users_csv ? target->users_csv : "users, by a command";
     *out = (struct shop_users){.from = target->user_from};
     if (!target->users_csv && !target->users_command) {
         out->count = target->user_to - target->user_from + 1;
         out->names[out->columns++] = "user";
         return true;
     }
-    out->text = target->users_csv ? read_file(target->users_csv, error)
-                                  : read_command(target->users_command, log, error);
-    if (out->text &&
-        read_table(out, target->users_csv ? target->users_csv : "users, by a command", error))
+    out->text = target->users_csv ? read_file(where, error)
+                                  : audit_run(asker, target->users_command, USERS_BYTES_MAX, error);
+    if (!out->text && target->users_command)
+        error_prefix(error, "%s", where);
+    if (out->text && read_table(out, where, error))
         return true;
     users_close(out);
     return false;

@@ -5,9 +5,9 @@
 #ifndef SECKILL_LOADTEST_SHOP_LOAD_USERS_H
 #define SECKILL_LOADTEST_SHOP_LOAD_USERS_H
 
-#include "loadtest/shop/target.h"
+#include "loadtest/shop/audit/audit.h"
 
-enum { USERS_COLUMNS_MAX = 32, USERS_BYTES_MAX = 64 << 20, USERS_LIMIT_MS = 60000 };
+enum { USERS_COLUMNS_MAX = 32, USERS_BYTES_MAX = 64 << 20 };
 
 struct shop_users {
     int64_t from;  /* of a range */
@@ -18,9 +18,10 @@ struct shop_users {
     const char *names[USERS_COLUMNS_MAX]; /* borrowed from text; of a range "user" */
 };
 
-/* `log`: where the command's stderr is added. */
-bool users_open(struct shop_users *out, const struct target *target, const char *log,
-                struct error *error);
+/* A cell, cut out where it stands. *at moves behind what ended it; `last`: that was its line. */
+char *users_cut(char **at, bool *last);
+
+bool users_open(struct shop_users *out, const struct shop_asker *asker, struct error *error);
 void users_close(struct shop_users *users); /* a zeroed one is allowed */
 
 /* The cell of a field, or with a range the number, written into `number`. NULL: no such field. */

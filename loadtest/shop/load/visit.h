@@ -3,27 +3,35 @@
  * itself, and asking what became of what was accepted. A step that fails, or that says no, ends it,
  * and the shop was never asked to sell.
  *
+ * A visit has a curl handle, which keeps its connections' cache with the others of its multi
+ * handle. What comes back is bounded, and so is the time. A request that has left is never sent a
+ * second time by itself: curl would repeat one whose kept-alive connection ends before the first
+ * byte of an answer, and the shop might have heard both.
+ *
  * No thread, no waiting: the engine sends what is prepared, and send.h says what came.
  */
 #ifndef SECKILL_LOADTEST_SHOP_LOAD_VISIT_H
 #define SECKILL_LOADTEST_SHOP_LOAD_VISIT_H
 
 #include "loadtest/ledger/ledger.h"
-#include "loadtest/shop/load/call.h"
+#include "loadtest/shop/load/meaning.h"
 
-enum { VISIT_FIELDS_MAX = 64 };
+#include <curl/curl.h>
+
+enum { VISIT_FIELDS_MAX = 64, VISIT_ANSWER_MAX = 1 << 20 };
 
 /* The fields that texts may name, with what they have for this user. */
 struct visit_fields {
-    const char *names[VISIT_FIELDS_MAX]; /* borrowed: the target's, its users' */
-    char *values[VISIT_FIELDS_MAX];      /* owned; NULL behind the last */
+    struct pool pool;                          /* the values' */
+    struct fill_field items[VISIT_FIELDS_MAX]; /* names are borrowed, of the target or its users */
     size_t count;
     struct curl_slist *cookies; /* owned; of a repeat: what the first had by then */
 };
 
-/* False: no room, or no memory. A field that is there gets the new value. */
-bool visit_fields_set(struct visit_fields *fields, const char *name, const char *value);
-bool visit_fields_copy(struct visit_fields *to, const struct visit_fields *from);
+/* A field that is there gets the new value. */
+void visit_fields_set(struct visit_fields *fields, const char *name, const char *value);
+const char *visit_fields_get(const struct visit_fields *fields, const char *name); /* or "" */
+void visit_fields_copy(struct visit_fields *to, const struct visit_fields *from);
 void visit_fields_drop(struct visit_fields *fields);
 
 enum visit_state {
@@ -35,8 +43,8 @@ enum visit_state {
 };
 
 struct visit {
+    const struct target *target; /* borrowed */
     enum visit_state state;
-    struct call call;
     struct visit_fields fields;
     size_t number; /* the purchase's place in the ledger */
     size_t step;
@@ -45,18 +53,31 @@ struct visit {
     bool ready;      /* its request is prepared, and not sent yet */
     bool doubles;    /* its request is to be sent again at once */
     bool comes_back; /* or when it is answered */
+
+    CURL *easy;                 /* owned */
+    struct curl_slist *headers; /* owned, as the two below: of its request */
+    char *url, *body;
+    char *answer; /* owned */
+    size_t length, room;
+    bool too_long;                /* the answer; it was cut off */
+    bool left;                    /* the request was on its way */
+    char reason[CURL_ERROR_SIZE]; /* curl's, of what went wrong; "": it has none */
+    struct error error;           /* what the last of the three below found wrong; "": nothing */
 };
 
-/* Prepares the first request. False: it has ended, with the error; then it is idle. */
-bool visit_begin(struct visit *visit, const struct target *target, struct ledger_op *purchase,
-                 struct error *error);
+/* `ca_file` "": the system's CAs. */
+bool visit_init(struct visit *visit, const struct target *target, int64_t timeout_ms,
+                const char *ca_file, struct error *error);
+void visit_fini(struct visit *visit); /* a zeroed one is allowed */
+
+/* Prepares the first request. It is idle when it has ended, with its error. */
+void visit_begin(struct visit *visit, struct ledger_op *purchase);
 
 /* curl is done with its request. Afterwards the next request is prepared, or it rests, or has ended
- * (idle; the error is set, or its text is empty). */
-void visit_answered(struct visit *visit, const struct target *target, struct ledger_op *purchase,
-                    CURLcode result, struct error *error);
+ * and is idle. */
+void visit_answered(struct visit *visit, struct ledger_op *purchase, CURLcode result);
 
 /* It has rested: prepares the question. */
-bool visit_ask(struct visit *visit, const struct target *target, struct error *error);
+void visit_ask(struct visit *visit);
 
 #endif

@@ -10,36 +10,20 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool prepare(const struct shop_asker *asker, struct error *error)
-{
-    struct rows books = {0};
-    bool good = audit_reset(asker, error) && audit_read(asker, &books, error) &&
-                audit_is_fresh(asker->target, &books, error);
-    rows_fini(&books);
-    return good;
-}
-
-static bool load(const struct sale_plan *plan, const struct shop_asker *asker, struct sale *out,
-                 struct json_lines *writer, struct error *error)
+static bool sell(const struct sale_plan *plan, const struct shop_asker *asker,
+                 struct ledger *ledger, struct json_lines *writer, struct error *error)
 {
     struct shop_users users;
-    if (!users_open(&users, plan->target, asker->log, error))
+    if (!users_open(&users, asker, error))
         return false;
-    bool good = prepare(asker, error) && send_load(plan, &users, &out->ledger, writer, error);
+    bool good = audit_begin(asker, error) && send_load(plan, &users, ledger, writer, error) &&
+                audit_wait_quiet(asker, error) && audit_read(asker, &ledger->books, error);
     users_close(&users);
-    return good;
-}
-
-static bool hold(const struct sale_plan *plan, const struct shop_asker *asker, struct sale *out,
-                 struct json_lines *writer, struct error *error)
-{
-    if (!load(plan, asker, out, writer, error) || !audit_wait_quiet(asker, error) ||
-        !audit_read(asker, &out->ledger.books, error))
+    if (!good)
         return false;
-    ledger_write_load(writer, &out->ledger.load);
-    ledger_write_books(writer, &out->ledger.books);
+    ledger_write_load(writer, &ledger->load);
+    ledger_write_books(writer, &ledger->books);
     ledger_write_done(writer, clock_mono_us());
-    sale_judge(plan->target, out);
     return true;
 }
 
@@ -54,6 +38,38 @@ static const char *order_pointer(const struct shop_request *request)
     return NULL;
 }
 
+static void count(struct sale *sale)
+{
+    memset(sale->answers, 0, sizeof sale->answers);
+    for (size_t i = 0; i < sale->ledger.ops_count; i++) {
+        const struct ledger_op *one = &sale->ledger.ops[i];
+        sale->answers[one->first].count++;
+        sale->answers[one->last].became++;
+        if (one->end_us != LEDGER_NEVER && sale->ledger.load.late_us == 0)
+            latency_add(&sale->answers[one->first].times, one->end_us - one->due_us);
+    }
+}
+
+static void measure(const struct target *target, struct sale *sale)
+{
+    const struct sale_answers *answers = sale->answers;
+    bool asked_for = target->poll.method != NULL;
+    struct latency times = {.count = 0};
+    sale->measured = (struct measured){
+        .values = {[THRESHOLD_ORDERS] = (double)sale->ledger.ops_count,
+                   [THRESHOLD_COMMITTED] = (double)sale->ledger.books.orders_count,
+                   [THRESHOLD_ACCEPTED] = (double)answers[SHOP_ACCEPTED].count,
+                   [THRESHOLD_REFUSED] =
+                       (double)(answers[SHOP_SOLD_OUT].became + answers[SHOP_REFUSED].became),
+                   [THRESHOLD_FAILED] =
+                       (double)(answers[SHOP_UNKNOWN].became + answers[SHOP_SHED].became +
+                                (asked_for ? answers[SHOP_ACCEPTED].became : 0))}};
+    for (size_t i = 0; i < SHOP_MEANINGS; i++)
+        latency_merge(&times, &answers[i].times);
+    measured_set_times(&sale->measured, &times);
+    measured_set_rates(&sale->measured, sale->ledger.load.ended_us - sale->ledger.load.began_us);
+}
+
 void sale_judge(const struct target *target, struct sale *sale)
 {
     const char *of_purchase = order_pointer(&target->purchase);
@@ -63,6 +79,8 @@ void sale_judge(const struct target *target, struct sale *sale)
     struct shop_judgement *judgement = &sale->judgement;
     const struct ledger_load *sent = &sale->ledger.load;
     claims_judge(&terms, &sale->ledger, judgement);
+    count(sale);
+    measure(target, sale);
     if (sent->late_us == 0 || judgement->verdict == SHOP_VERDICT_BROKEN)
         return;
     judgement->verdict = SHOP_VERDICT_INVALID;
@@ -99,7 +117,9 @@ bool sale_hold(const struct sale_plan *plan, struct sale *out, struct error *err
     struct json_lines *writer = ledger_create(path, &out->ledger, plan->target->path, error);
     if (!writer)
         return false;
-    bool held = hold(plan, &asker, out, writer, error);
+    bool held = sell(plan, &asker, &out->ledger, writer, error);
+    if (held)
+        sale_judge(plan->target, out);
     return json_lines_close(writer, held ? error : &ignored) && held;
 }
 
@@ -131,7 +151,7 @@ static bool is_of(const struct target *target, const struct ledger *ledger, stru
            has_same("audit.orders", books->has_orders, shop_query_is_given(&target->orders), error);
 }
 
-bool sale_judge_again(const char *path, struct sale_plan *plan, struct sale *out,
+bool sale_judge_again(const char *path, const struct target *target, struct sale *out,
                       struct error *error)
 {
     struct ledger *ledger = &out->ledger;
@@ -139,33 +159,18 @@ bool sale_judge_again(const char *path, struct sale_plan *plan, struct sale *out
     *out = (struct sale){.judgement = {.verdict = SHOP_VERDICT_INVALID}};
     if (!ledger_read_file(ledger, path, LEDGER_OF_SHOP, error))
         return false;
-    if (!is_of(plan->target, ledger, &why)) {
+    if (!is_of(target, ledger, &why)) {
         ledger_fini(ledger);
         return error_fail(error,
                           "%s is of another sale than %s: %s; a ledger is judged with the target "
                           "file that it was made with",
-                          path, plan->target->path, why.text);
+                          path, target->path, why.text);
     }
-    plan->connections = ledger->load.connections;
-    plan->rate_per_s = ledger->load.rate_per_s;
-    plan->seed = ledger->seed;
-    sale_judge(plan->target, out);
+    sale_judge(target, out);
     return true;
 }
 
 void sale_fini(struct sale *sale)
 {
     ledger_fini(&sale->ledger);
-}
-
-void sale_count(const struct sale *sale, struct sale_answers out[SHOP_MEANINGS])
-{
-    memset(out, 0, SHOP_MEANINGS * sizeof *out);
-    for (size_t i = 0; i < sale->ledger.ops_count; i++) {
-        const struct ledger_op *one = &sale->ledger.ops[i];
-        out[one->first].count++;
-        out[one->last].became++;
-        if (one->end_us != LEDGER_NEVER && sale->ledger.load.late_us == 0)
-            latency_add(&out[one->first].times, one->end_us - one->due_us);
-    }
 }

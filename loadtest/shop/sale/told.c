@@ -2,6 +2,7 @@
 #include "loadtest/shop/sale/told.h"
 
 #include "loadtest/report/files.h"
+#include "loadtest/report/page/page.h"
 #include "loadtest/report/pipeline/gate.h"
 
 #include <inttypes.h>
@@ -48,15 +49,13 @@ static void print_unmatched(FILE *to, const struct ledger *ledger)
     }
 }
 
-void told_print(FILE *to, const struct told *told)
+void told_print(FILE *to, const struct sale *sale)
 {
-    const struct target *target = told->plan->target;
-    const struct sale *sale = told->sale;
     const struct shop_judgement *judgement = &sale->judgement;
-    fprintf(to, "%s: %" PRId64 " on sale, %zu purchases in %.1f s\n\n", target->name, target->stock,
-            sale->ledger.ops_count,
+    fprintf(to, "%s: %" PRId64 " on sale, %zu purchases in %.1f s\n\n", sale->ledger.shop,
+            sale->ledger.products[0].stock, sale->ledger.ops_count,
             ms(sale->ledger.load.ended_us - sale->ledger.load.began_us) / 1000);
-    print_answers(to, told->answers);
+    print_answers(to, sale->answers);
     print_unmatched(to, &sale->ledger);
     fputc('\n', to);
     for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
@@ -122,64 +121,123 @@ static json_t *books_json(const struct rows *books)
     return all;
 }
 
-static json_t *load_json(const struct told *told)
+static json_t *load_json(const struct ledger *ledger)
 {
-    const struct sale_plan *plan = told->plan;
-    const struct sale *sale = told->sale;
-    return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "connections", (json_int_t)plan->connections,
-        "rate_per_s", (json_int_t)plan->rate_per_s, "seed", (json_int_t)plan->seed, "purchases",
-        (json_int_t)sale->ledger.ops_count, "late_us", (json_int_t)sale->ledger.load.late_us,
-        "took_us", (json_int_t)(sale->ledger.load.ended_us - sale->ledger.load.began_us),
-        "failures", (json_int_t)sale->ledger.load.failures, "first_failure",
-        sale->ledger.load.first_failure);
+    const struct ledger_load *load = &ledger->load;
+    return json_pack("{sI sI sI sI sI sI sI ss}", "connections", load->connections, "rate_per_s",
+                     load->rate_per_s, "seed", ledger->seed, "purchases",
+                     (json_int_t)ledger->ops_count, "late_us", load->late_us, "took_us",
+                     load->ended_us - load->began_us, "failures", (json_int_t)load->failures,
+                     "first_failure", load->first_failure);
 }
 
-bool told_write(const struct told *told, struct error *error)
+static json_t *sale_json(const struct target *target, const struct sale *sale)
 {
-    const struct target *target = told->plan->target;
-    const struct shop_judgement *judgement = &told->sale->judgement;
-    json_t *all = json_pack("{ss ss sI sI sI ss ss so so so so}", "shop", target->name, "target",
-                            target->path, "product", target->product, "stock", target->stock,
-                            "limit", target->limit, "verdict",
-                            shop_verdict_name(judgement->verdict), "why", judgement->why, "claims",
-                            claims_json(judgement), "answers", answers_json(told->answers), "books",
-                            books_json(&told->sale->ledger.books), "load", load_json(told));
-    if (all && told->fail_if->count > 0)
-        json_object_set_new(all, "thresholds", gate_load_json(told->fail_if, told->measured));
-    return files_write_json(told->plan->folder, "results.json", all, error);
+    const struct shop_judgement *judgement = &sale->judgement;
+    return json_pack("{ss ss sI sI sI ss ss so so so so}", "shop", target->name, "target",
+                     target->path, "product", target->product, "stock", target->stock, "limit",
+                     target->limit, "verdict", shop_verdict_name(judgement->verdict), "why",
+                     judgement->why, "claims", claims_json(judgement), "answers",
+                     answers_json(sale->answers), "books", books_json(&sale->ledger.books), "load",
+                     load_json(&sale->ledger));
+}
+
+/* --- the page, in both languages: the verdict, the claims, the answers --- */
+
+static void write_banner(FILE *to, const struct sale *sale)
+{
+    static const char *const classes[] = {
+        [SHOP_VERDICT_KEPT] = "", [SHOP_VERDICT_BROKEN] = " bad", [SHOP_VERDICT_INVALID] = " care"};
+    const struct shop_judgement *judgement = &sale->judgement;
+    fprintf(to, "<p class=\"banner%s\">", classes[judgement->verdict]);
+    words_text(to, sale->ledger.shop);
+    fprintf(to, ": <b>%s</b>. ", shop_verdict_name(judgement->verdict));
+    words_text(to, judgement->why);
+    fputs("</p>\n", to);
+}
+
+static void write_claims(FILE *to, const struct shop_judgement *judgement)
+{
+    static const char *const classes[] = {[CLAIM_NOT_ASKED] = "note",
+                                          [CLAIM_KEPT] = "safe",
+                                          [CLAIM_NOT_CHECKED] = "note",
+                                          [CLAIM_BROKEN] = "bad"};
+    static const char *const names[][2] = {
+        {"claim", "主张"}, {"result", "结果"}, {"numbers, and an example", "数字与例子"}};
+    words_heading(to, "Claims", "主张",
+                  "By what buyers were told and what the shop's own books say. What was not put to "
+                  "the test is not checked.",
+                  "依据买家收到的答复和商店自己的账目；未经检验的，写明未检查。");
+    fputs("<div class=\"scroll\"><table>\n", to);
+    words_headers(to, names, sizeof names / sizeof names[0]);
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++) {
+        const struct claim_finding *finding = &judgement->claims[i];
+        if (finding->result == CLAIM_NOT_ASKED)
+            continue;
+        fprintf(to, "<tr><td>%s</td><td class=\"text %s\">%s</td><td class=\"text note\">",
+                claim_name((enum finding_kind)i), classes[finding->result],
+                claim_result_name(finding->result));
+        words_text(to, finding->text);
+        fputs("</td></tr>\n", to);
+    }
+    fputs("</table></div>\n", to);
+}
+
+static void write_answers(FILE *to, const struct sale_answers *answers)
+{
+    static const char *const names[][2] = {{"answer", "答复"},     {"first", "最初"},
+                                           {"in the end", "最终"}, {"p50 ms", "p50 毫秒"},
+                                           {"p99 ms", "p99 毫秒"}, {"p99.9 ms", "p99.9 毫秒"},
+                                           {"max ms", "最大 毫秒"}};
+    words_heading(to, "Answers", "答复",
+                  "What the purchase's answer meant, and what it became where the shop was asked "
+                  "again. Times are those of the first answer.",
+                  "购买请求的答复，以及之后查询到的最终结果。时间为首次答复的时间。");
+    fputs("<div class=\"scroll\"><table>\n", to);
+    words_headers(to, names, sizeof names / sizeof names[0]);
+    for (size_t i = 0; i < SHOP_MEANINGS; i++) {
+        const struct latency_figures figures = latency_read(&answers[i].times);
+        if (answers[i].count == 0 && answers[i].became == 0)
+            continue;
+        fprintf(to, "<tr><td>%s</td><td>%" PRId64 "</td><td>%" PRId64 "</td>",
+                shop_meaning_name((enum shop_meaning)i), answers[i].count, answers[i].became);
+        if (figures.count > 0)
+            fprintf(to, "<td>%.2f</td><td>%.2f</td><td>%.2f</td><td>%.2f</td>",
+                    (double)figures.p50_us / 1000, (double)figures.p99_us / 1000,
+                    (double)figures.p999_us / 1000, (double)figures.max_us / 1000);
+        fputs("</tr>\n", to);
+    }
+    fputs("</table></div>\n", to);
+}
+
+static void write_page(FILE *to, const void *context)
+{
+    const struct sale *sale = context;
+    write_banner(to, sale);
+    write_claims(to, &sale->judgement);
+    write_answers(to, sale->answers);
+}
+
+bool told_write(const char *folder, const struct target *target, const struct sale *sale,
+                const struct thresholds *fail_if, struct error *error)
+{
+    json_t *all = sale_json(target, sale);
+    if (all && fail_if->count > 0)
+        json_object_set_new(all, "thresholds", gate_load_json(fail_if, &sale->measured));
+    return files_write_json(folder, "results.json", all, error) &&
+           page_write(folder, write_page, sale, json_array(), error);
 }
 
 /* --- for a pipeline --- */
 
-void sale_missing(const struct target *target, const char *missing[THRESHOLD_MEASURES])
+void told_missing(const struct target *target, const char *missing[THRESHOLD_MEASURES])
 {
     memset(missing, 0, THRESHOLD_MEASURES * sizeof *missing);
     if (!shop_query_is_given(&target->orders))
         missing[THRESHOLD_COMMITTED] = "the target's audit names no orders";
 }
 
-void sale_measure(const struct target *target, const struct sale *sale,
-                  const struct sale_answers answers[SHOP_MEANINGS], struct measured *out)
-{
-    bool asked_for = target->poll.method != NULL;
-    struct latency times = {.count = 0};
-    *out = (struct measured){
-        .values = {[THRESHOLD_ORDERS] = (double)sale->ledger.ops_count,
-                   [THRESHOLD_COMMITTED] = (double)sale->ledger.books.orders_count,
-                   [THRESHOLD_ACCEPTED] = (double)answers[SHOP_ACCEPTED].count,
-                   [THRESHOLD_REFUSED] =
-                       (double)(answers[SHOP_SOLD_OUT].became + answers[SHOP_REFUSED].became),
-                   [THRESHOLD_FAILED] =
-                       (double)(answers[SHOP_UNKNOWN].became + answers[SHOP_SHED].became +
-                                (asked_for ? answers[SHOP_ACCEPTED].became : 0))}};
-    for (size_t i = 0; i < SHOP_MEANINGS; i++)
-        latency_merge(&times, &answers[i].times);
-    measured_set_times(out, &times);
-    measured_set_rates(out, sale->ledger.load.ended_us - sale->ledger.load.began_us);
-}
-
-void sale_add_cases(struct junit *junit, const struct target *target, const struct sale *sale)
+void told_add_cases(struct junit *junit, const struct sale *sale)
 {
     static const enum junit_outcome of_claims[] = {[CLAIM_KEPT] = JUNIT_PASSED,
                                                    [CLAIM_NOT_CHECKED] = JUNIT_SKIPPED,
@@ -192,12 +250,12 @@ void sale_add_cases(struct junit *junit, const struct target *target, const stru
         const struct claim_finding *finding = &judgement->claims[i];
         if (finding->result == CLAIM_NOT_ASKED)
             continue;
-        struct junit_case one = junit_case_of(target->name, claim_name((enum finding_kind)i));
+        struct junit_case one = junit_case_of(sale->ledger.shop, claim_name((enum finding_kind)i));
         junit_end(&one, of_claims[finding->result], claim_result_name(finding->result), "%s",
                   finding->text);
         junit_add(junit, &one);
     }
-    struct junit_case verdict = junit_case_of(target->name, "verdict");
+    struct junit_case verdict = junit_case_of(sale->ledger.shop, "verdict");
     verdict.seconds = (double)(sale->ledger.load.ended_us - sale->ledger.load.began_us) / 1e6;
     junit_end(&verdict, of_verdicts[judgement->verdict], shop_verdict_name(judgement->verdict),
               "%s", judgement->why);

@@ -22,10 +22,9 @@ bool reading_sql(const struct place *place, void *into)
 {
     static const struct names names = {{"product", "stock"}, 2};
     struct shop_query *query = into;
-    if (!reading_of(place)->target->database)
+    if (!place->reading->target->database)
         return place_refuse(place, "SQL needs \"database\", where it is to be sent");
-    return value_fields(place, "SQL", standing_sql, &query->sql) &&
-           names_check(place, &names, query->sql);
+    return value_text(place, "SQL", IN_SQL, &names, &query->sql);
 }
 
 bool shop_query_is_given(const struct shop_query *query)
@@ -46,12 +45,11 @@ bool reading_query(const struct place *place, void *into)
 static bool refuse_claim(const struct place *place, const char *word)
 {
     struct names names = {.count = 0};
-    char hint[NAMES_TEXT_SIZE];
     for (enum finding_kind i = 0; i < FINDING_KIND_COUNT; i++)
         if (*claim_name(i))
             names.items[names.count++] = claim_name(i);
     return place_refuse(place, "there is no claim %s%s", place_quote(place, word),
-                        names_hint(&names, word, false, hint));
+                        names_hint(place, &names, word, false));
 }
 
 /* A claim that the target names must be judged: the queries that it needs must be there. */
@@ -69,12 +67,13 @@ static bool check_claim(const struct place *place, const struct target *target,
            place_refuse(place, "one_a_key needs \"repeats\", the share that is sent twice");
 }
 
-static bool read_claim(const struct place *place, struct target *target)
+bool reading_claim(const struct place *place, void *into)
 {
+    struct target *target = into;
     const char *word = value_word(place, "a claim (never_oversold)");
-    if (!word)
-        return false;
-    for (enum finding_kind i = 0; *word && i < FINDING_KIND_COUNT; i++) {
+    if (place->index == 0) /* all, until the file lists them */
+        memset(target->claims, 0, sizeof target->claims);
+    for (enum finding_kind i = 0; word && *word && i < FINDING_KIND_COUNT; i++) {
         if (strcmp(claim_name(i), word) != 0)
             continue;
         if (target->claims[i])
@@ -82,16 +81,5 @@ static bool read_claim(const struct place *place, struct target *target)
         target->claims[i] = true;
         return check_claim(place, target, i);
     }
-    return refuse_claim(place, word);
-}
-
-/* All, until the file lists them. */
-bool reading_claims(const struct place *place, void *into)
-{
-    struct target *target = into;
-    bool read = place_is_list(place, "[never_oversold]");
-    memset(target->claims, 0, sizeof target->claims);
-    for (const struct place *child = place->first; read && child; child = child->next)
-        read = read_claim(child, target);
-    return read;
+    return word && refuse_claim(place, word);
 }

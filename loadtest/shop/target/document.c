@@ -1,15 +1,14 @@
 /*
- * See document.h. The file is read whole; libyaml's events, which alone show an anchor, are made a
+ * See reading.h. The file is read whole; libyaml's events, which alone show an anchor, are made a
  * tree as they come.
  */
-#include "loadtest/shop/target/document.h"
+#include "loadtest/shop/target/reading.h"
 
 #include "loadtest/base/utf8.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <yaml.h>
@@ -50,23 +49,21 @@ bool place_refuse(const struct place *place, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    return error_set(place->document->error, ERROR_INVALID, "%s:%zu: %s%s%s", place->document->path,
-                     place->line, way, *way ? ": " : "", what);
+    return error_set(place->reading->error, ERROR_INVALID, "%s:%zu: %s%s%s",
+                     place->reading->target->path, place->line, way, *way ? ": " : "", what);
 }
 
 const char *place_quote(const struct place *place, const char *text)
 {
-    enum { MOST = 56, SIZE = MOST + 8 };
-    char *out = pool_take(&place->document->tree, SIZE);
+    enum { MOST = 56 };
+    char out[MOST + 8];
     int most = MOST;
     bool whole = strlen(text) <= MOST;
     while (!whole && most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
         most--;
-    if (!out)
-        return "it";
-    snprintf(out, SIZE, "\"%.*s%s\"", most, text, whole ? "" : "…");
+    snprintf(out, sizeof out, "\"%.*s%s\"", most, text, whole ? "" : "…");
     flatten(out);
-    return out;
+    return place_text(place, "%s", out);
 }
 
 const char *place_kind_text(const struct place *place)
@@ -76,23 +73,13 @@ const char *place_kind_text(const struct place *place)
     return place->kind == PLACE_TEXT && place->length == 0 ? "nothing" : texts[place->kind];
 }
 
-static bool is_of(const struct place *place, enum place_kind kind, const char *name,
-                  const char *example)
+bool place_is(const struct place *place, enum place_kind kind, const char *example)
 {
+    const char *name = kind == PLACE_MAP ? "map" : "list";
     if (place->kind != kind)
         return place_refuse(place, "%s, and a %s is wanted: %s", place_kind_text(place), name,
                             example);
     return place->count > 0 || place_refuse(place, "an empty %s: %s", name, example);
-}
-
-bool place_is_map(const struct place *place, const char *example)
-{
-    return is_of(place, PLACE_MAP, "map", example);
-}
-
-bool place_is_list(const struct place *place, const char *example)
-{
-    return is_of(place, PLACE_LIST, "list", example);
 }
 
 const struct place *place_field(const struct place *place, const char *name)
@@ -103,63 +90,43 @@ const struct place *place_field(const struct place *place, const char *name)
     return field;
 }
 
-void *place_take(const struct place *place, size_t size)
-{
-    void *taken = pool_take(place->document->keeps, size);
-    if (!taken)
-        error_fail(place->document->error, "out of memory");
-    return taken;
-}
-
-bool place_keep(const struct place *place, const char *text, const char **out)
-{
-    size_t size = strlen(text) + 1;
-    char *copy = place_take(place, size);
-    if (copy)
-        *out = memcpy(copy, text, size);
-    return copy != NULL;
-}
-
 /* --- the file's bytes --- */
 
-struct text {
-    char *bytes; /* owned */
-    size_t length;
-};
-
-static bool refuse_line(const struct document *document, size_t line, const char *what)
+static bool refuse_line(const struct reading *reading, size_t line, const char *what)
 {
-    return error_set(document->error, ERROR_INVALID, "%s:%zu: %s", document->path, line, what);
+    return error_set(reading->error, ERROR_INVALID, "%s:%zu: %s", reading->target->path, line,
+                     what);
 }
 
-static bool read_bytes(const struct document *document, FILE *from, struct text *out)
+/* All of them, and a NUL character, of which there is no other. */
+static bool read_bytes(const struct reading *reading, FILE *from, char out[DOCUMENT_BYTES_MAX + 2])
 {
+    const char *path = reading->target->path;
     struct stat is;
     if (fstat(fileno(from), &is) == 0 && S_ISDIR(is.st_mode))
-        return error_set(document->error, ERROR_INVALID, "%s: a folder, no file", document->path);
-    out->bytes = malloc(DOCUMENT_BYTES_MAX + 1);
-    if (!out->bytes)
-        return error_fail(document->error, "out of memory");
-    out->length = fread(out->bytes, 1, DOCUMENT_BYTES_MAX + 1, from);
+        return error_set(reading->error, ERROR_INVALID, "%s: a folder, no file", path);
+    size_t length = fread(out, 1, DOCUMENT_BYTES_MAX + 1, from);
     if (ferror(from))
-        return error_fail(document->error, "%s: it cannot be read", document->path);
-    if (out->length > DOCUMENT_BYTES_MAX)
-        return error_set(document->error, ERROR_INVALID,
-                         "%s: too large: a target file has %d bytes at most", document->path,
+        return error_fail(reading->error, "%s: it cannot be read", path);
+    if (length > DOCUMENT_BYTES_MAX)
+        return error_set(reading->error, ERROR_INVALID,
+                         "%s: too large: a target file has %d bytes at most", path,
                          DOCUMENT_BYTES_MAX);
     /* An editor's byte order mark is no part of the text. */
-    if (out->length >= 3 && memcmp(out->bytes, "\xef\xbb\xbf", 3) == 0)
-        memmove(out->bytes, out->bytes + 3, out->length -= 3);
-    size_t bad = utf8_bad_line(out->bytes, out->length);
-    return bad == 0 || refuse_line(document, bad, "not text in UTF-8");
+    if (length >= 3 && memcmp(out, "\xef\xbb\xbf", 3) == 0)
+        memmove(out, out + 3, length -= 3);
+    out[length] = '\0';
+    size_t bad = utf8_bad_line(out, length);
+    return bad == 0 || refuse_line(reading, bad, "not text in UTF-8");
 }
 
-static bool read_file(const struct document *document, struct text *out)
+static bool read_file(const struct reading *reading, char out[DOCUMENT_BYTES_MAX + 2])
 {
-    FILE *from = fopen(document->path, "re");
+    const char *path = reading->target->path;
+    FILE *from = fopen(path, "re");
     if (!from)
-        return error_set(document->error, ERROR_INVALID, "%s: %s", document->path, strerror(errno));
-    bool read = read_bytes(document, from, out);
+        return error_set(reading->error, ERROR_INVALID, "%s: %s", path, strerror(errno));
+    bool read = read_bytes(reading, from, out);
     fclose(from);
     return read;
 }
@@ -168,7 +135,7 @@ static bool read_file(const struct document *document, struct text *out)
 
 /* A tree while it grows. */
 struct growing {
-    struct document *document;
+    struct reading *reading;
     struct place *in; /* the map or list that is open; NULL: none */
     const char *key;  /* of the map, whose value comes next; NULL: a key does */
     size_t key_line;
@@ -188,124 +155,100 @@ static bool add_key(struct growing *is, const yaml_event_t *event, size_t line)
     if (other)
         return place_refuse(&where, "%s stands twice, in line %zu too", place_quote(&where, key),
                             other->line);
-    is->key = pool_copy(&is->document->tree, key, strlen(key));
+    is->key = place_text(is->in, "%s", key);
     is->key_line = line;
-    return is->key || error_fail(is->document->error, "out of memory");
+    return true;
 }
 
-static void link_place(struct growing *is, struct place *place)
+static void add_place(struct growing *is, const yaml_event_t *event, size_t line)
 {
-    struct place *up = is->in;
-    if (!up) {
-        is->document->root = place;
-        return;
-    }
-    *(up->last ? &up->last->next : &up->first) = place;
-    up->last = place;
-    place->index = up->count++;
-}
-
-static bool add_place(struct growing *is, const yaml_event_t *event, size_t line)
-{
-    struct place *place = pool_take(&is->document->tree, sizeof *place);
-    if (!place)
-        return error_fail(is->document->error, "out of memory");
-    *place = (struct place){.document = is->document,
-                            .up = is->in,
+    struct place *place = pool_take(&is->reading->target->pool, sizeof *place), *up = is->in;
+    *place = (struct place){.reading = is->reading,
+                            .up = up,
                             .key = is->key,
+                            .index = up ? up->count++ : 0,
                             .line = is->key ? is->key_line : line,
                             .kind = event->type == YAML_MAPPING_START_EVENT    ? PLACE_MAP
                                     : event->type == YAML_SEQUENCE_START_EVENT ? PLACE_LIST
                                                                                : PLACE_TEXT};
-    link_place(is, place);
+    *(!up ? &is->reading->root : up->last ? &up->last->next : &up->first) = place;
+    if (up)
+        up->last = place;
     is->key = NULL;
     if (place->kind != PLACE_TEXT) {
         is->in = place;
-        return true;
+        return;
     }
     place->length = event->data.scalar.length;
     place->is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    place->text =
-        pool_copy(&is->document->tree, (const char *)event->data.scalar.value, place->length);
-    return place->text || error_fail(is->document->error, "out of memory");
+    place->text = place_text(place, "%s", (const char *)event->data.scalar.value);
+}
+
+/* These begin with the same members, an anchor and a tag. */
+static bool is_node(const yaml_event_t *event)
+{
+    return event->type == YAML_SCALAR_EVENT || event->type == YAML_SEQUENCE_START_EVENT ||
+           event->type == YAML_MAPPING_START_EVENT;
 }
 
 static bool add_event(struct growing *is, const yaml_event_t *event, size_t line)
 {
-    switch (event->type) {
-    case YAML_SCALAR_EVENT:
-    case YAML_SEQUENCE_START_EVENT:
-    case YAML_MAPPING_START_EVENT:
-        return is->in && is->in->kind == PLACE_MAP && !is->key ? add_key(is, event, line)
-                                                               : add_place(is, event, line);
-    case YAML_SEQUENCE_END_EVENT:
-    case YAML_MAPPING_END_EVENT:
+    if (event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT)
         is->in = is->in ? is->in->up : NULL;
-        return true;
-    default:
-        return true;
-    }
+    else if (is_node(event) && is->in && is->in->kind == PLACE_MAP && !is->key)
+        return add_key(is, event, line);
+    else if (is_node(event))
+        add_place(is, event, line);
+    return true;
 }
 
 /* The feature of YAML that is refused; NULL: none. */
 static const char *refused_feature(const yaml_event_t *event, int documents)
 {
-    const yaml_char_t *anchor = NULL, *tag = NULL;
     if (event->type == YAML_ALIAS_EVENT)
         return "an alias (*name): write the value again";
     if (event->type == YAML_DOCUMENT_START_EVENT && documents > 0)
         return "a second document (---): a file is one target";
-    if (event->type == YAML_SCALAR_EVENT) {
-        anchor = event->data.scalar.anchor;
-        tag = event->data.scalar.tag;
-    } else if (event->type == YAML_SEQUENCE_START_EVENT) {
-        anchor = event->data.sequence_start.anchor;
-        tag = event->data.sequence_start.tag;
-    } else if (event->type == YAML_MAPPING_START_EVENT) {
-        anchor = event->data.mapping_start.anchor;
-        tag = event->data.mapping_start.tag;
-    }
-    if (anchor)
+    if (is_node(event) && event->data.scalar.anchor)
         return "an anchor (&name): write the value where it is needed";
-    return tag ? "a tag (!name): nothing here needs one" : NULL;
+    return is_node(event) && event->data.scalar.tag ? "a tag (!name): nothing here needs one"
+                                                    : NULL;
 }
 
 /* --- the YAML --- */
 
 /* Whether the line is indented with a tab, which is what people get wrong most. */
-static bool has_tab(const struct text *text, size_t line)
+static bool has_tab(const char *text, size_t line)
 {
-    const char *at = text->bytes, *end = text->bytes + text->length;
-    for (; line > 1 && at; line--) {
-        at = memchr(at, '\n', (size_t)(end - at));
-        at = at ? at + 1 : NULL;
+    for (; line > 1 && text; line--) {
+        text = strchr(text, '\n');
+        text = text ? text + 1 : NULL;
     }
-    while (at && at < end && *at == ' ')
-        at++;
-    return at && at < end && *at == '\t';
+    return text && text[strspn(text, " ")] == '\t';
 }
 
-static bool refuse_yaml(const struct document *document, const struct text *text,
+static bool refuse_yaml(const struct reading *reading, const char *text,
                         const yaml_parser_t *parser)
 {
     size_t line = parser->problem_mark.line + 1;
     if (parser->error == YAML_MEMORY_ERROR)
-        return error_fail(document->error, "out of memory");
+        memory_need(NULL);
     if (has_tab(text, line))
-        return refuse_line(document, line, "a tab before the first word: indent with spaces");
-    return error_set(document->error, ERROR_INVALID, "%s:%zu: no YAML: %s%s%s", document->path,
-                     line, parser->problem ? parser->problem : "it cannot be read",
+        return refuse_line(reading, line, "a tab before the first word: indent with spaces");
+    return error_set(reading->error, ERROR_INVALID, "%s:%zu: no YAML: %s%s%s",
+                     reading->target->path, line,
+                     parser->problem ? parser->problem : "it cannot be read",
                      parser->context ? ", " : "", parser->context ? parser->context : "");
 }
 
-static bool read_events(struct document *document, const struct text *text, yaml_parser_t *parser)
+static bool read_events(struct reading *reading, const char *text, yaml_parser_t *parser)
 {
-    struct growing growing = {.document = document};
+    struct growing growing = {.reading = reading};
     int documents = 0;
     for (bool ended = false; !ended;) {
         yaml_event_t event;
         if (!yaml_parser_parse(parser, &event))
-            return refuse_yaml(document, text, parser);
+            return refuse_yaml(reading, text, parser);
         const char *feature = refused_feature(&event, documents);
         size_t line = event.start_mark.line + 1;
         growing.refused = growing.refused || !add_event(&growing, &event, line);
@@ -313,39 +256,25 @@ static bool read_events(struct document *document, const struct text *text, yaml
         ended = event.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
         if (feature)
-            return refuse_line(document, line, feature);
+            return refuse_line(reading, line, feature);
     }
     if (growing.refused)
         return false;
-    return document->root ||
-           refuse_line(document, 1, "an empty file: docs/JUDGING.md#the-target-file has one");
+    return reading->root ||
+           refuse_line(reading, 1, "an empty file: docs/JUDGING.md#the-target-file has one");
 }
 
-static bool parse(struct document *document, const struct text *text)
+bool places_read(struct reading *reading)
 {
+    char text[DOCUMENT_BYTES_MAX + 2];
     yaml_parser_t parser;
+    if (!read_file(reading, text))
+        return false;
     if (!yaml_parser_initialize(&parser))
-        return error_fail(document->error, "out of memory");
+        memory_need(NULL);
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text->bytes, text->length);
-    bool parsed = read_events(document, text, &parser);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
+    bool read = read_events(reading, text, &parser);
     yaml_parser_delete(&parser);
-    return parsed;
-}
-
-bool document_open(struct document *document, const char *path, struct pool *keeps,
-                   struct error *error)
-{
-    struct text text = {.bytes = NULL};
-    *document = (struct document){.path = path, .error = error, .keeps = keeps};
-    bool opened = read_file(document, &text) && parse(document, &text);
-    free(text.bytes);
-    if (!opened)
-        document_close(document);
-    return opened;
-}
-
-void document_close(struct document *document)
-{
-    pool_fini(&document->tree);
+    return read;
 }

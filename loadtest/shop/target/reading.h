@@ -1,18 +1,45 @@
 /*
- * A reading of a target's file: the table of fields, the target that they fill, and the names that
- * texts may use, which grow from part to part. Private to this room. One thread.
+ * A reading of a target's file: its places, the table of fields, the target that they fill, and the
+ * names that texts may use, which grow from part to part. Private to this room. One thread.
  *
- * read.c has the table, a row for each field, and fields.c the walker. A row that cannot say all of
- * its field names a reader, which gets the field's place and the struct that its map fills (`into`:
- * the target, a request, a query, a line).
+ * document.c makes the YAML a tree of places: each knows its line and the way to it, so that
+ * whatever is wrong is answered with "FILE:12: outcome[2].order: what is wrong". Plain maps, lists
+ * and texts are read; anchors, aliases, tags and a second document are refused, for nothing here
+ * needs them, and so is a name that stands twice, which YAML forbids and most readers let pass.
+ *
+ * read.c has the table, a row for each field, and value.c reads single values and, by the table,
+ * maps. A row that cannot say all of its field names a reader, which gets the field's place and the
+ * struct that its map fills (`into`: the target, a request, a query, a line).
+ *
+ * Places and texts are the target's: they stay in its pool.
  */
 #ifndef SECKILL_LOADTEST_SHOP_READING_H
 #define SECKILL_LOADTEST_SHOP_READING_H
 
 #include "loadtest/shop/target.h"
-#include "loadtest/shop/target/value.h"
 
-enum { NAMES_MAX = 48, NAMES_TEXT_SIZE = 300 };
+/* --- document.c: places --- */
+
+enum { DOCUMENT_BYTES_MAX = 64 * 1024 }; /* a file's, in UTF-8 */
+
+enum place_kind { PLACE_TEXT, PLACE_LIST, PLACE_MAP };
+
+/* Not touched once the file is read. */
+struct place {
+    struct reading *reading;
+    struct place *up; /* NULL: the root */
+    const char *key;  /* its name in the map above; NULL: in a list */
+    size_t index;     /* in what is above, from 0 */
+    size_t line;      /* from 1; of a field its name's: what is missing stands nowhere */
+    enum place_kind kind;
+    const char *text;                  /* of PLACE_TEXT */
+    size_t length;                     /* of the text, which may have a NUL character in it */
+    bool is_plain;                     /* the text has no quotes */
+    struct place *first, *last, *next; /* within it; beside it */
+    size_t count;                      /* within it */
+};
+
+enum { NAMES_MAX = 48 };
 
 struct names {
     const char *items[NAMES_MAX];
@@ -20,32 +47,79 @@ struct names {
 };
 
 struct reading {
-    struct document document;   /* first, so that a place leads to it */
-    const struct field *fields; /* borrowed; the last has no name */
-    struct target *target;      /* borrowed */
-    const char *server;         /* without a slash at its end */
-    struct names names;
+    struct target *target;      /* borrowed; its path is the file's */
+    struct error *error;        /* borrowed: where place_refuse writes */
+    const struct field *fields; /* borrowed: the table, of which the last row has no name */
+    struct place *root;
+    struct names names; /* that texts may use from here on */
 };
 
-static inline struct reading *reading_of(const struct place *place)
-{
-    return (struct reading *)place->document;
-}
+/* The file's places, up to the root; false: it is refused. */
+bool places_read(struct reading *reading);
+
+/* "FILE:line: way: " and what is wrong. Always returns false. */
+__attribute__((format(printf, 2, 3))) bool place_refuse(const struct place *place,
+                                                        const char *format, ...);
+
+/* "a map", "nothing" …: what stands there, for an error. */
+const char *place_kind_text(const struct place *place);
+
+/* Whether it is a map or a list and has something in it; if not, it is refused. `example` says how
+ * it is written. */
+bool place_is(const struct place *place, enum place_kind kind, const char *example);
+
+/* The field of a map; NULL: it is not there. */
+const struct place *place_field(const struct place *place, const char *name);
+
+/* A text as printf makes it, the target's. */
+#define place_text(place, ...) pool_text(&(place)->reading->target->pool, __VA_ARGS__)
+
+/* "…" around what somebody wrote, short and on one line. */
+const char *place_quote(const struct place *place, const char *text);
+
+/* --- value.c: texts, numbers, times. ${NAME} is the environment's, and "$${" stands for "${".
+ * Mistakes are refused by place_refuse: no error repeats what the environment holds, and one quotes
+ * the file only where no secret can stand (numbers, words).
+ *
+ * ${NAME} is written by where it stands, to stay one value: a password may have blanks, quotes, '@'
+ * and '/'. What a text begins with is a piece of it, not a value in it, and stands as it is: a
+ * whole URL, connection string or body from the environment. --- */
+
+/* What a text is, by which the values in it are written. */
+enum standing {
+    AS_IT_IS,    /* everywhere */
+    IN_DATABASE, /* a conninfo, or a URL */
+    IN_PATH,     /* a path, or a URL */
+    IN_JSON,     /* in a string, or as it is */
+    IN_FORM,
+    IN_SQL /* in a literal, or as it is */
+};
+
+/* Not empty. `wanted` is said when it is no single value: "a path"; `where` says how what the
+ * environment holds is written by where it stands. With `names` it is a text with fields (fill.h),
+ * each of them among the names; what the environment holds is none. */
+bool value_text(const struct place *place, const char *wanted, enum standing where,
+                const struct names *names, const char **out);
+
+/* As it stands, ${…} and all, and not empty: for a shell, and for words. NULL: it is refused. */
+const char *value_word(const struct place *place, const char *wanted);
+
+/* A JSON pointer (RFC 6901) that is not empty: "/data/id". */
+bool value_pointer(const struct place *place, const char **out);
+bool value_check_pointer(const struct place *place, const char *pointer);
+
+/* As JSON: 5001, true and null without quotes are these, anything else is a text. */
+bool value_json(const struct place *place, const char **out);
 
 /* A name that texts may use from here on; refused when it is no name, or is known already. */
-bool reading_add_name(const struct place *place, const char *name);
-bool reading_has_name(const struct place *place, const char *name);
-
-/* Whether each field of a text is among the names. */
-bool names_check(const struct place *place, const struct names *names, const char *text);
+bool names_add(const struct place *place, const char *name);
+bool names_have(const struct names *names, const char *name);
 
 /* The hint for a name that is not among them: ": did you mean {user}?", or which there are. */
-const char *names_hint(const struct names *names, const char *name, bool braces,
-                       char out[NAMES_TEXT_SIZE]);
+const char *names_hint(const struct place *place, const struct names *names, const char *name,
+                       bool braces);
 
-/* A text with fields (value_fields) that are known by now. */
-bool reading_template(const struct place *place, const char *wanted, standing *where,
-                      const char **out);
+/* --- maps, by rows --- */
 
 /* The maps of a file. A row of the table may be of several. */
 enum part {
@@ -66,33 +140,33 @@ enum part {
 typedef bool reader(const struct place *place, void *into);
 
 /* A row of the table: a field of a part. */
-enum kind {
-    TEXT,     /* const char *: `wanted`, `where` */
-    TEMPLATE, /* the same, with fields */
-    RAW,      /* const char *: `wanted` */
-    POINTER,  /* const char * */
-    NUMBER,   /* int64_t: `from`, `to` */
-    TIME,     /* int64_t */
-    BOOL,
-    MAP,   /* of `part` */
-    LIST,  /* an array: `wanted`, `most` of `size`, the count at `count`; `then` for each */
-    PAIRS, /* the same of a map with any names */
-    OWN,   /* by `then` alone */
-};
-
 struct field {
     unsigned in; /* parts that have it */
     const char *name;
-    enum kind kind;
+    enum {
+        TEXT,     /* const char *: `wanted`, `where` */
+        TEMPLATE, /* the same, with fields */
+        RAW,      /* const char *: `wanted` */
+        POINTER,  /* const char * */
+        NUMBER,   /* int64_t: `from`, `to` */
+        TIME,     /* int64_t */
+        BOOL,
+        MAP,   /* of `part` */
+        LIST,  /* `wanted`, `each`; where it is an array, with room for `most` of `size` */
+        PAIRS, /* the same of a map with any names */
+        OWN,   /* by `then` alone */
+    } kind;
     size_t at; /* offset in what the map fills */
     bool required;
     reader *then; /* afterwards, into the same; of MAP: into what that has filled */
     const char *wanted;
-    standing *where;
+    enum standing where;
     int64_t from, to;
     enum part part;
-    size_t count, size, most;
-    const char *many; /* when there are more */
+    size_t of;    /* what a LIST fills: offset in what the map fills */
+    reader *each; /* for each item, into that; counts what it makes */
+    size_t size, most;
+    const char *many; /* when there are more; NULL: `each` says it */
 };
 
 /* A map with the fields of a part and no others. They are read in the order of the table, not of
@@ -105,7 +179,7 @@ reader reading_chunked, reading_keep_alive, reading_take, reading_purchase, read
 reader reading_poll, reading_poll_within;
 
 /* rules.c: a line while it is read. One with several statuses becomes a rule for each. */
-enum { STATUSES_MAX = 16 };
+enum { RULES_MAX = 64, STATUSES_MAX = 16 };
 struct status_range {
     int from, to;
 };
@@ -115,13 +189,12 @@ struct line {
     struct status_range statuses[STATUSES_MAX];
     size_t status_count; /* 0: any */
 };
-reader reading_outcome, reading_step_outcome, reading_poll_outcome;
-reader reading_meaning, reading_order, reading_status, reading_json;
+reader reading_line, reading_outcome, reading_meaning, reading_order, reading_status, reading_json;
 
 /* users.c */
-reader reading_users, reading_csv, reading_columns;
+reader reading_users, reading_csv, reading_column, reading_columns;
 
 /* books.c */
-reader reading_database, reading_sql, reading_query, reading_claims;
+reader reading_database, reading_sql, reading_query, reading_claim;
 
 #endif

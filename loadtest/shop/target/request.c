@@ -39,11 +39,8 @@ static const char *url_mistake(const char *url)
 /* Without the slashes at its end. */
 bool reading_server(const struct place *place, void *into)
 {
-    const char *server = NULL;
-    (void)into;
-    if (!value_text(place, "a URL (http://127.0.0.1:3000)", standing_text, &server))
-        return false;
-    const char *mistake = url_mistake(server);
+    struct target *target = into;
+    const char *server = target->server, *mistake = url_mistake(server);
     if (!mistake && scheme_length(server) == 0)
         mistake = "it begins with http:// or https://";
     if (!mistake && strchr(server, '?'))
@@ -53,8 +50,8 @@ bool reading_server(const struct place *place, void *into)
     size_t length = strlen(server);
     while (length > 0 && server[length - 1] == '/')
         length--;
-    reading_of(place)->server = pool_copy(place->document->keeps, server, length);
-    return reading_of(place)->server || error_fail(place->document->error, "out of memory");
+    target->server = place_text(place, "%.*s", (int)length, server);
+    return true;
 }
 
 /* Behind the server, unless it names its own. */
@@ -67,14 +64,8 @@ bool reading_path(const struct place *place, void *into)
         mistake = "it begins with '/', or with http:// or https:// for a service elsewhere";
     if (mistake)
         return place_refuse(place, "%s", mistake);
-    if (path[0] != '/')
-        return true;
-    size_t size = strlen(reading_of(place)->server) + strlen(path) + 1;
-    char *url = place_take(place, size);
-    if (!url)
-        return false;
-    snprintf(url, size, "%s%s", reading_of(place)->server, path);
-    request->url = url;
+    if (path[0] == '/')
+        request->url = place_text(place, "%s%s", place->reading->target->server, path);
     return true;
 }
 
@@ -116,29 +107,17 @@ bool reading_header(const struct place *place, void *into)
 {
     struct shop_request *request = into;
     struct shop_pair *header = &request->headers[request->header_count];
-    if (!check_header_name(place, request) || !place_keep(place, place->key, &header->name) ||
-        !reading_template(place, "a text", standing_text, &header->value))
+    const struct names *names = &place->reading->names;
+    if (!check_header_name(place, request) ||
+        !value_text(place, "a text", AS_IT_IS, names, &header->value))
         return false;
-    for (const char *c = header->value; *c; c++)
-        if (((unsigned char)*c < ' ' && *c != '\t') || *c == 0x7f)
-            return place_refuse(place, "a header is one line, without control characters");
-    return true;
+    header->name = place->key;
+    request->header_count++;
+    return fill_fits_header(header->value) ||
+           place_refuse(place, "a header is one line, without control characters");
 }
 
-static bool add_json_header(const struct place *place, struct shop_request *request)
-{
-    struct shop_pair *headers = place_take(place, (request->header_count + 1) * sizeof *headers);
-    if (!headers)
-        return false;
-    for (size_t i = 0; i < request->header_count; i++)
-        headers[i] = request->headers[i];
-    request->headers = headers;
-    request->headers[request->header_count++] =
-        (struct shop_pair){"Content-Type", "application/json"};
-    return true;
-}
-
-/* A body is what its Content-Type says; NULL: it has none. */
+/* A body is what its Content-Type says; NULL: it has none, and is sent as JSON. */
 static enum fill_form form_of(const char *type)
 {
     return !type || strcasestr(type, "json")           ? FILL_JSON
@@ -148,8 +127,8 @@ static enum fill_form form_of(const char *type)
 
 bool reading_body(const struct place *place, void *into)
 {
-    static standing *const standings[] = {
-        [FILL_JSON] = standing_json, [FILL_FORM] = standing_form, [FILL_PLAIN] = standing_text};
+    static const enum standing standings[] = {
+        [FILL_JSON] = IN_JSON, [FILL_FORM] = IN_FORM, [FILL_PLAIN] = AS_IT_IS};
     struct shop_request *request = into;
     const char *type = shop_request_header(request, "Content-Type");
 
@@ -159,13 +138,14 @@ bool reading_body(const struct place *place, void *into)
                             "of its own",
                             place_kind_text(place));
     request->body_form = form_of(type);
-    if (!reading_template(place, "a text", standings[request->body_form], &request->body))
+    if (!value_text(place, "a text", standings[request->body_form], &place->reading->names,
+                    &request->body))
         return false;
     char first = request->body[strspn(request->body, " \t\r\n")];
     if (!type && first != '{' && first != '[')
         return place_refuse(place, "a body that is no JSON: say what it is in a header, "
                                    "Content-Type: application/x-www-form-urlencoded");
-    return type || add_json_header(place, request);
+    return true;
 }
 
 bool reading_chunked(const struct place *place, void *into)
@@ -196,17 +176,17 @@ static bool read_source(const struct place *place, struct shop_take *take)
     if (take->from == SHOP_BODY)
         return place_refuse(place, "a map, and one of these is wanted: /a/pointer, {header: "
                                    "X-Name}, {cookie: name}");
-    if (!value_raw(only, "a name", &take->at))
-        return false;
-    return is_token(take->at) ||
-           place_refuse(only, "no name of a %s: letters, digits and '-'", only->key);
+    take->at = value_word(only, "a name");
+    return take->at && (is_token(take->at) ||
+                        place_refuse(only, "no name of a %s: letters, digits and '-'", only->key));
 }
 
 bool reading_take(const struct place *place, void *into)
 {
     struct shop_request *request = into;
-    struct shop_take *take = &request->takes[request->take_count];
-    return place_keep(place, place->key, &take->name) && reading_add_name(place, take->name) &&
+    struct shop_take *take = &request->takes[request->take_count++];
+    take->name = place->key;
+    return names_add(place, take->name) &&
            (place->kind == PLACE_MAP ? read_source(place, take) : value_pointer(place, &take->at));
 }
 
@@ -221,7 +201,7 @@ static bool find_method(struct shop_request *request, const char *usual)
 bool reading_step(const struct place *place, void *into)
 {
     struct target *target = into;
-    struct shop_request *step = &target->steps[target->step_count];
+    struct shop_request *step = &target->steps[target->step_count++];
     return fields_read(place, PART_STEP, step) && find_method(step, "GET");
 }
 
@@ -267,7 +247,7 @@ static bool add_order(const struct place *place, const struct shop_request *purc
         }
     if (!accepts)
         return place_refuse(place, "nothing in \"outcome\" is accepted, so nothing is asked for");
-    return !named || reading_add_name(place, "order");
+    return !named || names_add(place, "order");
 }
 
 bool reading_poll(const struct place *place, void *into)

@@ -5,25 +5,19 @@
  */
 #include "loadtest/shop/target/reading.h"
 
+#include <stdlib.h>
 #include <string.h>
-
-enum { RULES_MAX = 64 };
 
 /* --- conditions --- */
 
 static bool parse_status(const char *word, struct status_range *out)
 {
-    if (strlen(word) != 3 || word[0] < '1' || word[0] > '5')
+    bool is_hundred = word[0] && strcmp(word + 1, "xx") == 0;
+    if (strlen(word) != 3 || word[0] < '1' || word[0] > '5' ||
+        (!is_hundred && strspn(word, "0123456789") != 3))
         return false;
-    int hundred = (word[0] - '0') * 100;
-    if (strcmp(word + 1, "xx") == 0) {
-        *out = (struct status_range){hundred, hundred + 99};
-        return true;
-    }
-    if (strspn(word, "0123456789") != 3)
-        return false;
-    int status = hundred + (word[1] - '0') * 10 + (word[2] - '0');
-    *out = (struct status_range){status, status};
+    int from = is_hundred ? (word[0] - '0') * 100 : (int)strtol(word, NULL, 10);
+    *out = (struct status_range){from, is_hundred ? from + 99 : from};
     return true;
 }
 
@@ -47,7 +41,7 @@ bool reading_status(const struct place *place, void *into)
 {
     if (place->kind != PLACE_LIST)
         return add_status(place, into);
-    bool read = place_is_list(place, "[201, 202]");
+    bool read = place_is(place, PLACE_LIST, "[201, 202]");
     for (const struct place *child = place->first; read && child; child = child->next)
         read = add_status(child, into);
     return read;
@@ -59,13 +53,13 @@ bool reading_json(const struct place *place, void *into)
     struct shop_rule *rule = &((struct line *)into)->rule;
     if (place->kind == PLACE_TEXT)
         return value_pointer(place, &rule->pointer);
-    if (!place_is_map(place, "{/code: 5001}, or /code: it is there"))
+    if (!place_is(place, PLACE_MAP, "{/code: 5001}, or /code: it is there"))
         return false;
     if (place->count > 1)
         return place_refuse(place, "one pointer a rule; a second rule can look at another");
     const struct place *child = place->first;
-    return value_check_pointer(child, child->key) && value_json(child, &rule->equals) &&
-           place_keep(child, child->key, &rule->pointer);
+    rule->pointer = child->key;
+    return value_check_pointer(child, child->key) && value_json(child, &rule->equals);
 }
 
 /* --- lines --- */
@@ -121,33 +115,23 @@ static bool add_rule(const struct place *place, struct shop_request *to, const s
     return true;
 }
 
-static bool add_line(const struct place *place, struct shop_request *to, bool of_step)
+bool reading_line(const struct place *place, void *into)
 {
-    struct line line = {.of_step = of_step};
+    const struct target *target = place->reading->target;
+    struct line line = {.of_step = into != &target->purchase && into != &target->poll};
     if (!fields_read(place, PART_LINE, &line))
         return false;
     if (line.rule.meaning == SHOP_UNKNOWN)
         return place_refuse(place, "what it means is missing: %ssold_out, refused, shed",
-                            of_step ? "" : "sold, accepted, ");
+                            line.of_step ? "" : "sold, accepted, ");
     size_t i = 0;
     do {
         line.rule.status_from = line.statuses[i].from;
         line.rule.status_to = line.statuses[i].to;
-        if (!add_rule(place, to, &line))
+        if (!add_rule(place, into, &line))
             return false;
     } while (++i < line.status_count);
     return true;
-}
-
-static bool read_rules(const struct place *place, struct shop_request *to, bool of_step)
-{
-    if (!place_is_list(place, of_step ? "- refused: 403" : "- sold: 201"))
-        return false;
-    to->rules = place_take(place, RULES_MAX * sizeof *to->rules);
-    bool read = to->rules != NULL;
-    for (const struct place *child = place->first; read && child; child = child->next)
-        read = add_line(child, to, of_step);
-    return read;
 }
 
 static bool has_meaning(const struct shop_request *request, enum shop_meaning meaning)
@@ -158,22 +142,11 @@ static bool has_meaning(const struct shop_request *request, enum shop_meaning me
     return false;
 }
 
+/* Of the purchase and of "poll"; a step sells nothing. */
 bool reading_outcome(const struct place *place, void *into)
 {
-    struct shop_request *purchase = &((struct target *)into)->purchase;
-    return read_rules(place, purchase, false) &&
-           (has_meaning(purchase, SHOP_SOLD) || has_meaning(purchase, SHOP_ACCEPTED) ||
-            place_refuse(place, "no answer is \"sold\" or \"accepted\": nothing could be bought"));
-}
-
-bool reading_poll_outcome(const struct place *place, void *into)
-{
-    return read_rules(place, into, false) &&
-           (has_meaning(into, SHOP_SOLD) ||
-            place_refuse(place, "no answer is \"sold\": nothing could be bought"));
-}
-
-bool reading_step_outcome(const struct place *place, void *into)
-{
-    return read_rules(place, into, true);
+    bool accepts = into == &place->reading->target->purchase;
+    return has_meaning(into, SHOP_SOLD) || (accepts && has_meaning(into, SHOP_ACCEPTED)) ||
+           place_refuse(place, "no answer is \"sold\"%s: nothing could be bought",
+                        accepts ? " or \"accepted\"" : "");
 }

@@ -2,6 +2,7 @@
  * A target's users: a range, a CSV file, or a command that prints one. Its columns are fields that
  * texts may name, so the file's first line is read here, and a command's columns are declared.
  */
+#include "loadtest/shop/load/users.h"
 #include "loadtest/shop/target/reading.h"
 
 #include <errno.h>
@@ -12,73 +13,59 @@
 
 static const int64_t MOST_USERS = 1000000000;
 
-static bool is_number(const char *text, const char *end, int64_t *out)
+/* Returns what stands behind the number; NULL: none begins there. */
+static const char *take_number(const char *text, int64_t *out)
 {
-    if (text == end || end - text > 10 || strspn(text, "0123456789") < (size_t)(end - text))
-        return false;
-    *out = strtoll(text, NULL, 10);
-    return *out >= 1 && *out <= MOST_USERS;
+    size_t digits = strspn(text, "0123456789");
+    *out = digits <= 10 ? strtoll(text, NULL, 10) : 0;
+    return digits > 0 && *out >= 1 && *out <= MOST_USERS ? text + digits : NULL;
 }
 
 static bool read_range(const struct place *place, struct target *target)
 {
     const char *word = value_word(place, "a range (1..100000)");
-    const char *dots = word ? strstr(word, "..") : NULL;
-
     if (!word)
         return false;
-    if (!dots || !is_number(word, dots, &target->user_from) ||
-        !is_number(dots + 2, dots + strlen(dots), &target->user_to) ||
-        target->user_from > target->user_to)
+    const char *rest = take_number(word, &target->user_from);
+    rest = rest && strncmp(rest, "..", 2) == 0 ? take_number(rest + 2, &target->user_to) : NULL;
+    if (!rest || *rest || target->user_from > target->user_to)
         return place_refuse(place, "%s is no range of users: 1..100000, up to %" PRId64,
                             place_quote(place, word), MOST_USERS);
-    return reading_add_name(place, "user");
+    return names_add(place, "user");
 }
 
-static bool check_user(const struct place *place)
+/* Also of a file's columns. */
+bool reading_columns(const struct place *place, void *into)
 {
-    return reading_has_name(place, "user") || place_refuse(place, "no column is called \"user\"");
+    (void)into;
+    return names_have(&place->reading->names, "user") ||
+           place_refuse(place, "no column is called \"user\"");
 }
 
 /* --- CSV --- */
 
 /* Relative to the target's file, so that it can be called from anywhere. */
-static bool resolve(const struct place *place, const char **path)
+static const char *resolve(const struct place *place, const struct target *target)
 {
-    const char *target = place->document->path, *slash = strrchr(target, '/');
-    if ((*path)[0] == '/' || !slash)
-        return true;
-    int folder = (int)(slash - target);
-    size_t size = (size_t)folder + strlen(*path) + 2;
-    char *resolved = place_take(place, size);
-    if (!resolved)
-        return false;
-    snprintf(resolved, size, "%.*s/%s", folder, target, *path);
-    *path = resolved;
-    return true;
+    const char *path = target->users_csv, *slash = strrchr(target->path, '/');
+    return path[0] == '/' || !slash
+               ? path
+               : place_text(place, "%.*s/%s", (int)(slash - target->path), target->path, path);
 }
 
 static bool add_columns(const struct place *place, char *line)
 {
-    line[strcspn(line, "\r\n")] = '\0';
-    for (char *name; (name = strsep(&line, ",")) != NULL;) {
-        size_t length = strlen(name);
-        if (length >= 2 && name[0] == '"' && name[length - 1] == '"') {
-            name[length - 1] = '\0';
-            name++;
-        }
-        if (!reading_add_name(place, name))
+    for (bool last = false; !last;)
+        if (!names_add(place, place_text(place, "%s", users_cut(&line, &last))))
             return false;
-    }
-    return check_user(place);
+    return reading_columns(place, NULL);
 }
 
 bool reading_csv(const struct place *place, void *into)
 {
     struct target *target = into;
     char line[2048];
-    if (!resolve(place, &target->users_csv))
-        return false;
+    target->users_csv = resolve(place, target);
     FILE *from = fopen(target->users_csv, "re");
     if (!from)
         return place_refuse(place, "%s: %s; it is looked for beside this file",
@@ -91,17 +78,13 @@ bool reading_csv(const struct place *place, void *into)
 
 /* --- a command --- */
 
-bool reading_columns(const struct place *place, void *into)
+bool reading_column(const struct place *place, void *into)
 {
     const struct target *target = into;
     if (!target->users_command)
-        return place_refuse(place, "only a command's columns are told: a file names its own");
-    bool read = place_is_list(place, "[user, token]");
-    for (const struct place *child = place->first; read && child; child = child->next) {
-        const char *name = value_word(child, "a name");
-        read = name && reading_add_name(child, name);
-    }
-    return read && check_user(place);
+        return place_refuse(place->up, "only a command's columns are told: a file names its own");
+    const char *name = value_word(place, "a name");
+    return name && names_add(place, name);
 }
 
 static bool check_source(const struct place *place, const struct target *target)
@@ -110,7 +93,7 @@ static bool check_source(const struct place *place, const struct target *target)
         return place_refuse(place, "\"csv\" and \"command\" both: one of them");
     if (!target->users_csv && !target->users_command)
         return place_refuse(place, "\"csv\" or \"command\" is missing");
-    return reading_has_name(place, "user") || reading_add_name(place, "user");
+    return names_have(&place->reading->names, "user") || names_add(place, "user");
 }
 
 bool reading_users(const struct place *place, void *into)

@@ -1,5 +1,7 @@
-/* See value.h. */
-#include "loadtest/shop/target/value.h"
+/* See reading.h. */
+#include "loadtest/shop/target/reading.h"
+
+#include "base/options/nearest.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,6 +11,7 @@
 #include <string.h>
 
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+enum { NAME_SIZE = 64 };
 
 const char *value_word(const struct place *place, const char *wanted)
 {
@@ -21,19 +24,72 @@ const char *value_word(const struct place *place, const char *wanted)
     return NULL;
 }
 
-bool value_raw(const struct place *place, const char *wanted, const char **out)
+/* --- names --- */
+
+bool names_have(const struct names *names, const char *name)
 {
-    const char *text = value_word(place, wanted);
-    return text && place_keep(place, text, out);
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->items[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool names_add(const struct place *place, const char *name)
+{
+    struct names *names = &place->reading->names;
+
+    if (!fill_is_name(name))
+        return place_refuse(place, "%s is no name for a field: letters, digits and '_', %d at most",
+                            place_quote(place, name), FILL_NAME_MAX);
+    if (names_have(names, name))
+        return place_refuse(place, "{%s} is known already: take another name", name);
+    if (names->count == NAMES_MAX)
+        return place_refuse(place, "too many fields: %d at most", NAMES_MAX);
+    names->items[names->count++] = name;
+    return true;
+}
+
+/* "there are user, key", or {user}, {key}. */
+static const char *list_names(const struct place *place, const struct names *names,
+                              const char *begins, bool braces)
+{
+    const char *list = begins;
+    for (size_t i = 0; i < names->count; i++)
+        list = place_text(place, "%s%s%s%s%s", list, i > 0 ? ", " : "", braces ? "{" : "",
+                          names->items[i], braces ? "}" : "");
+    return place_text(place, "%.299s", list);
+}
+
+const char *names_hint(const struct place *place, const struct names *names, const char *name,
+                       bool braces)
+{
+    struct nearest nearest = nearest_to(name, strlen(name));
+    for (size_t i = 0; i < names->count; i++)
+        nearest_offer(&nearest, names->items[i]);
+    return nearest.name ? place_text(place, ": did you mean %s%s%s?", braces ? "{" : "",
+                                     nearest.name, braces ? "}" : "")
+                        : list_names(place, names, "; there are ", braces);
+}
+
+static bool refuse_field(const struct place *place, const struct names *names, const char *name)
+{
+    if (strcmp(name, "order") == 0)
+        return place_refuse(place, "{order} is known in \"poll\" alone, when each \"accepted\" of "
+                                   "\"outcome\" has its \"order\"");
+    return place_refuse(place, "there is no field {%s} here%s (for a brace alone: \"{{\")", name,
+                        names_hint(place, names, name, true));
+}
+
+static bool check_fields(const struct place *place, const struct names *names, const char *text)
+{
+    char name[FILL_NAME_MAX + 1];
+    while (fill_next_name(&text, name))
+        if (!names_have(names, name))
+            return refuse_field(place, names, name);
+    return true;
 }
 
 /* --- where a variable stands --- */
-
-enum fill_form standing_text(const char *text, const char *at)
-{
-    (void)text, (void)at;
-    return FILL_PLAIN;
-}
 
 /* What behind "://" is a name and a port has none of the characters that matter. NULL: no URL. */
 static const char *authority_of(const char *text)
@@ -68,20 +124,6 @@ static enum fill_form in_conninfo(const char *text, const char *at)
     return where == KEY ? FILL_PLAIN : FILL_CONNINFO;
 }
 
-enum fill_form standing_database(const char *text, const char *at)
-{
-    const char *authority = authority_of(text);
-    return authority ? in_url(authority, at, FILL_FORM) : in_conninfo(text, at);
-}
-
-enum fill_form standing_path(const char *text, const char *at)
-{
-    const char *authority = authority_of(text);
-    if (authority)
-        return in_url(authority, at, FILL_URL);
-    return at == text ? FILL_PLAIN : FILL_URL;
-}
-
 /* Whether a quote is open; `escape`: what takes the next character its meaning, or 0. */
 static bool is_quoted(const char *text, const char *at, char quote, char escape)
 {
@@ -95,116 +137,76 @@ static bool is_quoted(const char *text, const char *at, char quote, char escape)
     return is_open;
 }
 
-enum fill_form standing_json(const char *text, const char *at)
+/* `at`: where "${" stands in the text, which is looked at as it stands in the file. */
+static enum fill_form form_at(enum standing where, const char *text, const char *at)
 {
-    return is_quoted(text, at, '"', '\\') ? FILL_JSON : FILL_PLAIN;
-}
-
-enum fill_form standing_sql(const char *text, const char *at)
-{
-    return is_quoted(text, at, '\'', '\0') ? FILL_SQL : FILL_PLAIN;
-}
-
-enum fill_form standing_form(const char *text, const char *at)
-{
-    return at == text ? FILL_PLAIN : FILL_FORM;
+    const char *authority = authority_of(text);
+    switch (where) {
+    case AS_IT_IS:
+        break;
+    case IN_DATABASE:
+        return authority ? in_url(authority, at, FILL_FORM) : in_conninfo(text, at);
+    case IN_PATH:
+        return authority ? in_url(authority, at, FILL_URL) : at == text ? FILL_PLAIN : FILL_URL;
+    case IN_JSON:
+        return is_quoted(text, at, '"', '\\') ? FILL_JSON : FILL_PLAIN;
+    case IN_FORM:
+        return at == text ? FILL_PLAIN : FILL_FORM;
+    case IN_SQL:
+        return is_quoted(text, at, '\'', '\0') ? FILL_SQL : FILL_PLAIN;
+    }
+    return FILL_PLAIN;
 }
 
 /* --- the environment --- */
 
-/* A text that is being expanded. */
-struct expanding {
-    FILE *to;
-    const struct place *place;
-    const char *text; /* as it stands in the file */
-    standing *where;
-    bool has_fields;
-};
-
-static void put_variable(FILE *to, const char *value, bool has_fields)
+static const char *write_as(const struct place *place, const char *value, enum fill_form form)
 {
-    for (; *value; value++) {
-        fputc(*value, to);
-        if (has_fields && *value == '{')
-            fputc('{', to);
-    }
-}
-
-/* *at stands at a "${", and moves behind its brace. */
-static bool expand(const struct expanding *is, const char **at)
-{
-    const struct place *place = is->place;
-    const char *begins = *at + 2;
-    enum fill_form form = is->where(is->text, *at);
-    char name[64];
-    size_t length = strspn(begins, NAME_CHARACTERS);
-
-    if (length == 0 || length >= sizeof name || begins[length] != '}')
-        return place_refuse(place, "\"${\" begins no variable of the environment: ${NAME}; write "
-                                   "\"$${\" for these two characters");
-    snprintf(name, sizeof name, "%.*s", (int)length, begins);
-    const char *value = getenv(name);
-    if (!value)
-        return place_refuse(place, "${%s} is not set in the environment", name);
-    /* libpq would take the next keyword for the value. */
-    if (form == FILL_CONNINFO && !*value && begins[-3] == '=')
-        return place_refuse(place, "${%s} is empty", name);
     char *written = fill("{v}", &(struct fill_field){"v", value}, 1, form);
-    if (!written)
-        return error_fail(place->document->error, "out of memory");
-    put_variable(is->to, written, is->has_fields);
+    const char *kept = place_text(place, "%s", written);
     free(written);
-    *at = begins + length + 1;
-    return true;
+    return kept;
 }
 
-static bool write_expanded(const struct expanding *is)
+/* The value of the variable whose "${" stands at `at`; NULL: it is refused. */
+static const char *value_of(const struct place *place, const char *at, enum fill_form form)
 {
-    for (const char *text = is->text; *text;) {
-        bool escaped = strncmp(text, "$${", 3) == 0;
-        if (!escaped && strncmp(text, "${", 2) == 0) {
-            if (!expand(is, &text))
-                return false;
-            continue;
-        }
-        /* With its brace, so that this is not looked at again, and begins no field. */
-        if (escaped)
-            put_variable(is->to, "${", is->has_fields);
-        else
-            fputc(*text, is->to);
-        text += escaped ? 3 : 1;
-    }
-    return true;
+    size_t length = strspn(at + 2, NAME_CHARACTERS);
+    const char *name = place_text(place, "%.*s", (int)length, at + 2), *value = getenv(name);
+    if (length == 0 || length >= NAME_SIZE || at[2 + length] != '}')
+        place_refuse(place, "\"${\" begins no variable of the environment: ${NAME}; write "
+                            "\"$${\" for these two characters");
+    else if (!value)
+        place_refuse(place, "${%s} is not set in the environment", name);
+    /* libpq would take the next keyword for the value. */
+    else if (form == FILL_CONNINFO && !*value && at[-1] == '=')
+        place_refuse(place, "${%s} is empty", name);
+    else
+        return write_as(place, value, form);
+    return NULL;
 }
 
-static bool read_text(const struct place *place, const char *wanted, standing *where,
-                      bool has_fields, const char **out)
+bool value_text(const struct place *place, const char *wanted, enum standing where,
+                const struct names *names, const char **out)
 {
-    char *expanded = NULL;
-    size_t size = 0;
-    const char *text = value_word(place, wanted);
+    struct pool *pool = &place->reading->target->pool;
+    const char *text = value_word(place, wanted), *at = text, *made = "";
     if (!text)
         return false;
-    const struct expanding is = {open_memstream(&expanded, &size), place, text, where, has_fields};
-    if (!is.to)
-        return error_fail(place->document->error, "out of memory");
-    bool written = write_expanded(&is);
-    fclose(is.to);
-    if (written)
-        written = *expanded ? place_keep(place, expanded, out)
-                            : place_refuse(place, "what the environment has for it is empty");
-    free(expanded);
-    return written;
-}
-
-bool value_text(const struct place *place, const char *wanted, standing *where, const char **out)
-{
-    return read_text(place, wanted, where, false, out);
-}
-
-bool value_fields(const struct place *place, const char *wanted, standing *where, const char **out)
-{
-    return read_text(place, wanted, where, true, out);
+    for (const char *next; (next = strstr(at, "${")) != NULL;) {
+        bool escaped = next > at && next[-1] == '$';
+        const char *value = escaped ? "${" : value_of(place, next, form_at(where, text, next));
+        if (!value)
+            return false;
+        /* What stands there begins no field. */
+        if (names)
+            value = write_as(place, value, FILL_TEMPLATE);
+        made = pool_text(pool, "%s%.*s%s", made, (int)(next - at) - escaped, at, value);
+        at = escaped ? next + 2 : strchr(next, '}') + 1;
+    }
+    *out = pool_text(pool, "%s%s", made, at);
+    return (**out || place_refuse(place, "what the environment has for it is empty")) &&
+           (!names || check_fields(place, names, *out));
 }
 
 /* --- numbers, words, times --- */
@@ -219,12 +221,12 @@ static bool parse_number(const char *text, int64_t *out)
     return errno == 0;
 }
 
-bool value_number(const struct place *place, int64_t from, int64_t to, int64_t *out)
+static bool read_number(const struct place *place, int64_t from, int64_t to, int64_t *out)
 {
     const char *text = "";
     int64_t number = 0;
 
-    if (!value_text(place, "a number", standing_text, &text))
+    if (!value_text(place, "a number", AS_IT_IS, NULL, &text))
         return false;
     if (!parse_number(text, &number) || number < from || number > to)
         return place_refuse(place, "%s is no whole number from %" PRId64 " to %" PRId64,
@@ -233,7 +235,7 @@ bool value_number(const struct place *place, int64_t from, int64_t to, int64_t *
     return true;
 }
 
-bool value_bool(const struct place *place, bool *out)
+static bool read_bool(const struct place *place, bool *out)
 {
     const char *word = value_word(place, "true or false");
     if (!word)
@@ -251,7 +253,8 @@ static int64_t unit_us(const char *unit)
                                     : 0;
 }
 
-bool value_duration(const struct place *place, int64_t *us)
+/* "50ms", "30s", "5m", up to an hour. */
+static bool read_duration(const struct place *place, int64_t *us)
 {
     const int64_t hour_us = INT64_C(3600000000);
     const char *word = value_word(place, "a time (50ms, 30s, 5m)");
@@ -281,8 +284,8 @@ bool value_check_pointer(const struct place *place, const char *pointer)
 
 bool value_pointer(const struct place *place, const char **out)
 {
-    const char *word = value_word(place, "a JSON pointer (/id)");
-    return word && value_check_pointer(place, word) && place_keep(place, word, out);
+    *out = value_word(place, "a JSON pointer (/id)");
+    return *out && value_check_pointer(place, *out);
 }
 
 /* Without quotes, and JSON that is neither a map nor a list; else the text itself. */
@@ -298,17 +301,118 @@ static json_t *json_of(const struct place *place, const char *text)
 
 bool value_json(const struct place *place, const char **out)
 {
-    const char *text = NULL;
+    const char *text = "";
     /* In quotes, for without them it would be nothing. */
-    if (place->kind == PLACE_TEXT && place->length == 0 && !place->is_plain)
-        return place_keep(place, "\"\"", out);
-    if (!value_text(place, "a single value (5001, true, null, \"text\")", standing_text, &text))
+    bool is_empty = place->kind == PLACE_TEXT && place->length == 0 && !place->is_plain;
+    if (!is_empty &&
+        !value_text(place, "a single value (5001, true, null, \"text\")", AS_IT_IS, NULL, &text))
         return false;
     json_t *value = json_of(place, text);
     char *json = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-    bool kept =
-        json ? place_keep(place, json, out) : error_fail(place->document->error, "out of memory");
+    *out = place_text(place, "%s", json ? json : "");
     json_decref(value);
     free(json);
-    return kept;
+    return json || place_refuse(place, "what the environment has for it is not text in UTF-8");
+}
+
+/* --- maps --- */
+
+/* The part's next row; `field` NULL: its first. NULL: there is none. */
+static const struct field *next_of(const struct place *place, enum part part,
+                                   const struct field *field)
+{
+    field = field ? field + 1 : place->reading->fields;
+    while (field->name && !(field->in & part))
+        field++;
+    return field->name ? field : NULL;
+}
+
+static struct names names_of(const struct place *place, enum part part)
+{
+    struct names names = {.count = 0};
+    for (const struct field *field = NULL; (field = next_of(place, part, field)) != NULL;)
+        names.items[names.count++] = field->name;
+    return names;
+}
+
+static bool check_known(const struct place *place, const struct names *names)
+{
+    for (const struct place *child = place->first; child; child = child->next) {
+        struct place where = *place;
+        where.line = child->line;
+        if (!names_have(names, child->key))
+            return place_refuse(&where, "there is no field %s%s", place_quote(&where, child->key),
+                                names_hint(place, names, child->key, false));
+    }
+    return true;
+}
+
+static bool read_all(const struct place *place, const struct field *field, char *into)
+{
+    if (!place_is(place, field->kind == LIST ? PLACE_LIST : PLACE_MAP, field->wanted))
+        return false;
+    if (field->many && place->count > field->most)
+        return place_refuse(place, "%s: %zu at most", field->many, field->most);
+    if (field->size > 0) {
+        void *items = pool_take(&place->reading->target->pool, field->most * field->size);
+        memcpy(into + field->at, &items, sizeof items);
+    }
+    for (const struct place *child = place->first; child; child = child->next)
+        if (!field->each(child, into))
+            return false;
+    return true;
+}
+
+static bool read_kind(const struct place *place, const struct field *field, char *into)
+{
+    void *out = into + field->at;
+    const char **text = out;
+    switch (field->kind) {
+    case TEXT:
+        return value_text(place, field->wanted, field->where, NULL, text);
+    case TEMPLATE:
+        return value_text(place, field->wanted, field->where, &place->reading->names, text);
+    case RAW:
+        *text = value_word(place, field->wanted);
+        return *text;
+    case POINTER:
+        return value_pointer(place, text);
+    case NUMBER:
+        return read_number(place, field->from, field->to, out);
+    case TIME:
+        return read_duration(place, out);
+    case BOOL:
+        return read_bool(place, out);
+    case MAP:
+        return fields_read(place, field->part, out);
+    case LIST:
+    case PAIRS:
+        return read_all(place, field, into);
+    case OWN:
+        break;
+    }
+    return true;
+}
+
+static bool read_field(const struct place *place, const struct field *field, char *into)
+{
+    into += field->of;
+    return read_kind(place, field, into) &&
+           (!field->then || field->then(place, field->kind == MAP ? into + field->at : into));
+}
+
+bool fields_read(const struct place *place, enum part part, void *into)
+{
+    const struct names names = names_of(place, part);
+    if (!place_is(place, PLACE_MAP, list_names(place, &names, "with ", false)) ||
+        !check_known(place, &names))
+        return false;
+    for (const struct field *field = NULL; (field = next_of(place, part, field)) != NULL;) {
+        const struct place *child = place_field(place, field->name);
+        if (!child && field->required)
+            return place_refuse(place, "\"%s\" is missing", field->name);
+        if (child && !read_field(child, field, into))
+            return false;
+    }
+    return true;
 }

@@ -1,10 +1,11 @@
 /*
  * A shop's claims by hand-made histories, a scene each: a claim is seen to hold, to break with the
- * example that shows it, and to be left unchecked for its reason.
+ * example that shows it, and to be left unchecked for its reason. And what --fail-if and a JUnit
+ * file make of such a sale: which purchase counts as what, and which case passes, fails or is left
+ * out.
  */
-#include "harness/shop/hand_shop.h"
-
 #include "lib/t.h"
+#include "loadtest/shop/sale/told.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +13,24 @@
 /*
  * What happens, and what is to be seen then. It happens in these words, with ';' between:
  *
- *     told USER MEANING [ORDER]    an answer; `again`: of a repeat; `before`: of a step
+ *     told USER MEANING [ORDER [BECAME]]
+ *                                  an answer; `again`: of a repeat; `before`: of a step
+ *     due AT, sent AT, end AT      the last of them; `end 0`: it has no answer
  *     row ID USER UNITS            in the books; "-" is not named
  *     left N, stock N, limit N     in the books; of the target
  *     no rows                      the audit names no orders
  *     pointer                      the target says where an answer has the order's id
  *     unasked CLAIM                the target does not ask for it
  *     meanwhile                    all of it so far was asked for at once
+ *     polled, audited              the target asks for what was accepted; names the orders
  */
 struct look {
     const char *happens;
-    const char *at; /* a claim, "each", "others" than one_a_key, "verdict" */
+    /* A claim, "each", "others" than one_a_key, "verdict"; one of --fail-if's measures,
+     * "per s": the purchases; "missing": a measure; "case NAME" of JUnit's, "cases" in all. */
+    const char *at;
     const char *is;
-    const char *said; /* stands in a claim's text, is a verdict's; "": any does */
+    const char *said; /* stands in a claim's text or a case's, is a verdict's; "": any does */
 };
 
 /* Two units sold to two users of whom one asked again, by its key and by another, a third told sold
@@ -35,7 +41,7 @@ struct look {
 
 static struct scene {
     const char *name;
-    struct look looks[5];
+    struct look looks[7];
 } scenes[] = {
     {"test_a_right_sale_keeps_every_claim",
      {{A_RIGHT_SALE, "each", "kept", ""},
@@ -163,7 +169,121 @@ static struct scene {
       {"", "nothing_behind_a_no", "not checked", "no user was refused for good"},
       {"stock 3; before 4 shed; row d 4 1", "verdict", "INVALID",
        "order d is of user 4, who did not ask: somebody else buys, or the reset leaves orders"}}},
+    {"test_each_purchase_is_counted_for_what_became_of_it",
+     {{"told ann sold 1; told bob accepted 2 sold; told cid accepted 3 sold_out; told dan refused; "
+       "told eve shed; told fay unknown; told gus accepted 4; row 1 ann 1; row 2 bob 3",
+       "orders", "7", ""},
+      {"", "committed", "2", ""},
+      {"", "accepted", "3", ""},
+      {"", "refused", "2", ""},
+      {"", "failed", "2", ""},
+      {"", "per s", "3.5", ""}}},
+    /* Only who asks for the end of an order can miss it. */
+    {"test_what_is_never_decided_failed_where_it_is_asked_for",
+     {{"told ann accepted 1", "failed", "0", ""}, {"polled", "failed", "1", ""}}},
+    /* From when it was due, not from when it was sent; what has no answer has no time. */
+    {"test_times_are_those_of_the_first_answer",
+     {{"told ann sold 1; due 1000000; sent 1400000; end 1500000; told bob unknown; due 1000000; "
+       "end 0",
+       "max", "500000", ""},
+      {"", "p50", "500000", ""}}},
+    {"test_what_is_missing_is_what_the_audit_lacks",
+     {{"", "missing", "committed", ""}, {"audited", "missing", "", ""}}},
+    {"test_a_broken_claim_is_a_failure",
+     {{"told ann sold 1; told bob sold 2; told cid sold 3; row 1 ann 1; row 2 bob 1; row 3 cid 1",
+       "case never_oversold", "failed", "BROKEN: 3 units in 3 orders, 2 were on sale: 1 too many"},
+      {"", "case sold_has_its_row", "passed", ": "},
+      {"", "case nothing_left", "skipped", "not checked: "},
+      {"", "case verdict", "failed", "BROKEN: "}}},
+    /* All but one, and the verdict. */
+    {"test_a_sale_of_nothing_is_an_error",
+     {{"unasked one_a_key; told ann shed; left 2", "case verdict", "error", "INVALID: "},
+      {"", "cases", "9", ""}}},
 };
+
+/* --- the sale --- */
+
+static struct {
+    struct target target; /* its texts are borrowed: no target_fini */
+    struct sale sale;
+} shop;
+
+static void sells(int64_t stock, int64_t limit)
+{
+    shop.target.stock = shop.sale.ledger.products[0].stock = stock;
+    shop.target.limit = shop.sale.ledger.products[0].limit = limit;
+}
+
+/* Two units of stock, one a user; every claim is to be judged. */
+static int begin(void **state)
+{
+    (void)state;
+    memset(&shop, 0, sizeof shop);
+    shop.sale.ledger = (struct ledger){.shop = strdup("ours"),
+                                       .load = {.began_us = 1000000, .ended_us = 3000000},
+                                       .books = {.has_orders = true}};
+    ledger_add_product(&shop.sale.ledger, &(struct ledger_product){.id = 7});
+    sells(2, 1);
+    for (size_t i = 0; i < FINDING_KIND_COUNT; i++)
+        shop.target.claims[i] = true;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    sale_fini(&shop.sale);
+    return 0;
+}
+
+static char *copy_text(const char *text)
+{
+    char *copy = text ? strdup(text) : NULL;
+    assert_true(copy || !text);
+    return copy;
+}
+
+static struct ledger_op *add(const char *user, const char *key, enum shop_meaning meaning,
+                             const char *order)
+{
+    int64_t number = (int64_t)shop.sale.ledger.ops_count + 1;
+    struct ledger_op op = {.number = number,
+                           .kind = LEDGER_BUY,
+                           .user = copy_text(user),
+                           .start_us = 10 * number,
+                           .end_us = 10 * number + 5,
+                           .key = copy_text(key),
+                           .order = copy_text(order)};
+    ledger_op_means(&op, meaning);
+    return ledger_add_op(&shop.sale.ledger, &op);
+}
+
+/* The key is the user's own with a number behind it. */
+static struct ledger_op *told(const char *user, enum shop_meaning meaning, const char *order)
+{
+    return add(user, t_text("%s-%zu", user, shop.sale.ledger.ops_count), meaning, order);
+}
+
+/* By the key of the same user's last purchase. */
+static void told_again(const char *user, enum shop_meaning meaning, const char *order)
+{
+    const char *key = NULL;
+    for (size_t i = 0; i < shop.sale.ledger.ops_count; i++) {
+        if (strcmp(shop.sale.ledger.ops[i].user, user) == 0)
+            key = shop.sale.ledger.ops[i].key;
+    }
+    assert_non_null(key);
+    add(user, key, meaning, order)->repeat = true;
+}
+
+static void add_row(const char *id, const char *user, int64_t units)
+{
+    struct row_order *row = rows_add_order(&shop.sale.ledger.books);
+    assert_non_null(row);
+    row->id = copy_text(id);
+    row->user = copy_text(user);
+    row->quantity = units;
+}
 
 /* --- what happens --- */
 
@@ -200,25 +320,36 @@ static void at_once(void)
 static void happen(const char *text)
 {
     static struct shop_rule rule = {.meaning = SHOP_SOLD, .order = "/orderid"};
-    char verb[16] = "", one[24] = "", two[16] = "", three[16] = "";
-    if (sscanf(text, "%15s %23s %15s %15s", verb, one, two, three) < 1)
+    struct ledger *ledger = &shop.sale.ledger;
+    struct ledger_op *last = ledger->ops_count ? &ledger->ops[ledger->ops_count - 1] : NULL;
+    char verb[16] = "", one[24] = "", two[16] = "", three[16] = "", four[16] = "";
+    if (sscanf(text, "%15s %23s %15s %15s %15s", verb, one, two, three, four) < 1)
         return;
-    if (strcmp(verb, "told") == 0)
-        hand_shop_told(one, meaning_named(two), or_null(three));
-    else if (strcmp(verb, "again") == 0)
-        hand_shop_repeat(one, meaning_named(two), or_null(three));
+    int64_t number = strtoll(one, NULL, 10);
+    if (strcmp(verb, "told") == 0) {
+        last = told(one, meaning_named(two), or_null(three));
+        last->last = *four ? meaning_named(four) : last->first;
+    } else if (strcmp(verb, "again") == 0)
+        told_again(one, meaning_named(two), or_null(three));
     else if (strcmp(verb, "before") == 0)
-        hand_shop_told(one, meaning_named(two), NULL)->unasked = true;
+        told(one, meaning_named(two), NULL)->unasked = true;
+    else if (strcmp(verb, "due") == 0 && last)
+        last->due_us = number;
+    else if (strcmp(verb, "sent") == 0 && last)
+        last->start_us = number;
+    else if (strcmp(verb, "end") == 0 && last)
+        last->end_us = number ? number : LEDGER_NEVER;
     else if (strcmp(verb, "row") == 0)
-        hand_shop_row(or_null(one), or_null(two), strtoll(three, NULL, 10));
-    else if (strcmp(verb, "left") == 0)
-        hand_shop_left(strtoll(one, NULL, 10));
-    else if (strcmp(verb, "stock") == 0)
-        hand_shop_sells(strtoll(one, NULL, 10), shop.target.limit);
+        add_row(or_null(one), or_null(two), strtoll(three, NULL, 10));
+    else if (strcmp(verb, "left") == 0) {
+        ledger->books.has_left = true;
+        ledger->books.left = number;
+    } else if (strcmp(verb, "stock") == 0)
+        sells(number, shop.target.limit);
     else if (strcmp(verb, "limit") == 0)
-        hand_shop_sells(shop.target.stock, strtoll(one, NULL, 10));
+        sells(shop.target.stock, number);
     else if (strcmp(verb, "no") == 0)
-        shop.sale.ledger.books.has_orders = false;
+        ledger->books.has_orders = false;
     else if (strcmp(verb, "meanwhile") == 0)
         at_once();
     else if (strcmp(verb, "pointer") == 0) {
@@ -226,6 +357,10 @@ static void happen(const char *text)
         shop.target.purchase.rule_count = 1;
     } else if (strcmp(verb, "unasked") == 0)
         unask(one);
+    else if (strcmp(verb, "polled") == 0)
+        shop.target.poll.method = "GET";
+    else if (strcmp(verb, "audited") == 0)
+        shop.target.orders.sql = "SELECT 1";
     else
         fail_msg("nothing is called %s", verb);
 }
@@ -251,15 +386,74 @@ static void expect_claim(const struct shop_judgement *judged, enum finding_kind 
         assert_int_equal(judged->verdict, SHOP_VERDICT_BROKEN);
 }
 
+static const char *const measures[THRESHOLD_MEASURES] = {
+    "p50", "p90", "p99", "max", "orders", "committed", "accepted", "refused", "failed"};
+
+static void expect_missing(const char *name)
+{
+    const char *missing[THRESHOLD_MEASURES];
+    told_missing(&shop.target, missing);
+    for (size_t i = 0; i < THRESHOLD_MEASURES; i++)
+        assert_int_equal(missing[i] != NULL, strcmp(measures[i], name) == 0);
+}
+
+/* The cases go into a file that is thrown away. `name` NULL: how many there are. */
+static void expect_case(const char *name, const struct look *look)
+{
+    static const char *const outcomes[] = {[JUNIT_PASSED] = "passed",
+                                           [JUNIT_FAILED] = "failed",
+                                           [JUNIT_ERROR] = "error",
+                                           [JUNIT_SKIPPED] = "skipped"};
+    struct junit junit;
+    struct error error;
+    t_done(junit_open(&junit, "/dev/null", &error), error);
+    told_add_cases(&junit, &shop.sale);
+    size_t i = 0;
+    while (name && i < junit.count && strcmp(junit.cases[i].name, name) != 0)
+        i++;
+    if (name) {
+        assert_true(i < junit.count);
+        const char *said = t_text("%s: %s", junit.cases[i].type, junit.cases[i].text);
+        assert_string_equal(outcomes[junit.cases[i].outcome], look->is);
+        if (strncmp(said, look->said, strlen(look->said)) != 0)
+            fail_msg("case %s: %s", name, said);
+    } else {
+        assert_int_equal(junit.count, strtoll(look->is, NULL, 10));
+    }
+    assert_true(junit_close(&junit, "a shop", &error));
+}
+
+/* What has nothing to do with claims. False: the look is at one. */
+static bool see_other(const struct look *look)
+{
+    const struct measured *measured = &shop.sale.measured;
+    if (strcmp(look->at, "verdict") == 0)
+        expect_verdict(&shop.sale.judgement, look);
+    else if (strcmp(look->at, "missing") == 0)
+        expect_missing(look->is);
+    else if (strncmp(look->at, "case", 4) == 0)
+        expect_case(look->at[4] == ' ' ? look->at + 5 : NULL, look);
+    else if (strcmp(look->at, "per s") == 0)
+        assert_string_equal(t_text("%.1f", measured->per_s[THRESHOLD_ORDERS]), look->is);
+    else {
+        for (size_t i = 0; i < THRESHOLD_MEASURES; i++) {
+            if (strcmp(measures[i], look->at) != 0)
+                continue;
+            assert_string_equal(t_text("%.0f", measured->values[i]), look->is);
+            return true;
+        }
+        return false;
+    }
+    return true;
+}
+
 static void see(const struct look *look)
 {
     const struct shop_judgement *judged = &shop.sale.judgement;
     size_t seen = 0;
     sale_judge(&shop.target, &shop.sale);
-    if (strcmp(look->at, "verdict") == 0) {
-        expect_verdict(judged, look);
+    if (see_other(look))
         return;
-    }
     for (enum finding_kind i = 0; i < FINDING_KIND_COUNT; i++) {
         if (!*claim_name(i))
             continue;
@@ -289,7 +483,6 @@ int main(void)
 {
     static struct CMUnitTest tests[sizeof scenes / sizeof *scenes];
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
-        tests[i] =
-            (struct CMUnitTest){scenes[i].name, play, hand_shop_begin, hand_shop_end, &scenes[i]};
+        tests[i] = (struct CMUnitTest){scenes[i].name, play, begin, end, &scenes[i]};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,8 @@ static struct sale_plan plan_of(void)
 {
     return (struct sale_plan){.target = &target,
                               .folder = program->folder,
-                              .call = {t_patience_us() / 1000, ""},
+                              .timeout_ms = t_patience_us() / 1000,
+                              .ca_file = "",
                               .connections = 32,
                               .buyers = 160,
                               .seed = 1};

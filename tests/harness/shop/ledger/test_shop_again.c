@@ -72,15 +72,13 @@ static struct target target_of(void)
 }
 
 static struct sale sale;
-static struct sale_plan plan;
 static struct error error;
 
 static bool judge(const struct target *target)
 {
     sale_fini(&sale);
-    plan = (struct sale_plan){.target = target};
     error.text[0] = '\0';
-    return sale_judge_again(path, &plan, &sale, &error);
+    return sale_judge_again(path, target, &sale, &error);
 }
 
 /* `broken` has a bit for each claim that must be. */
@@ -106,8 +104,8 @@ TEST(a_whole_one_keeps_every_claim)
         if (*claim_name((enum finding_kind)i))
             assert_int_equal(sale.judgement.claims[i].result,
                              i == FINDING_NOT_LINEARIZABLE ? CLAIM_NOT_CHECKED : CLAIM_KEPT);
-    HAS(sale.ledger, ops_count, 5, books.orders_count, 2, load.failures, 2);
-    HAS(plan, connections, 3, rate_per_s, 9, seed, 5);
+    HAS(sale.ledger, ops_count, 5, books.orders_count, 2, load.failures, 2, load.connections, 3,
+        load.rate_per_s, 9, seed, 5);
 }
 
 /* An answer that no line of the outcome matches is told with its status, not as unknown alone. */
@@ -116,18 +114,10 @@ TEST(unmatched_statuses_are_told)
     const struct target target = target_of();
     const struct edit edit = {"\"status\":409,\"is\":\"sold_out\"",
                               "\"status\":418,\"is\":\"unknown\""};
-    struct sale_answers answers[SHOP_MEANINGS];
-    char *text = NULL;
-    size_t size = 0;
     put_edited(&edit, 1);
     assert_true(judge(&target));
-    sale_count(&sale, answers);
-    FILE *to = open_memstream(&text, &size);
-    assert_non_null(to);
-    told_print(to, &(struct told){.plan = &plan, .sale = &sale, .answers = answers});
-    fclose(to);
-    t_says(text, "\n1 answers of status 418: no line of outcome matches them\n");
-    free(text);
+    told_print(t_print(), &sale);
+    t_says(t_printed(), "\n1 answers of status 418: no line of outcome matches them\n");
 }
 
 #define BIT(claim) (1U << (claim))

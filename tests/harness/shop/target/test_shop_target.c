@@ -95,8 +95,8 @@ TEST(steps_take_what_those_behind_them_send)
 
     assert_int_equal(target.step_count, 2);
     HAS(*login, method, "POST", url, "http://127.0.0.1:3000/v1/login", body_form, FILL_JSON,
-        header_count, 1, headers[0].name, "Content-Type", headers[0].value, "application/json",
-        expect, 204, take_count, 1, takes[0].name, "token", takes[0].at, "/data/token");
+        header_count, 0, expect, 204, take_count, 1, takes[0].name, "token", takes[0].at,
+        "/data/token");
     assert_false(login->closes || login->chunked);
     HAS(*other, method, "GET", url, "https://ids.test/a?u={user}", closes, true);
     assert_null(other->body);

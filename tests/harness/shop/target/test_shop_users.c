@@ -13,26 +13,41 @@ static const char csv[] = "users.csv";
 static struct shop_users users;
 static struct error error;
 
+static bool opens(const struct target *target)
+{
+    const struct shop_asker asker = {target, "/dev/null", QUERY_LIMIT_MS};
+    error.text[0] = '\0';
+    return users_open(&users, &asker, &error);
+}
+
 static bool read_text(const char *text)
 {
     const struct target target = {.users_csv = csv};
     t_write(csv, text);
-    error.text[0] = '\0';
-    return users_open(&users, &target, "/dev/null", &error);
+    return opens(&target);
 }
 
-static void expect_users(const char *text, int64_t count)
+/* The users, a line each, with '|' between the cells; and no other column. */
+static void expect_table(const char *table)
+{
+    char number[24], again[24];
+    FILE *to = t_print();
+    for (int64_t i = 0; i < users.count; i++)
+        for (size_t j = 0; j < users.columns; j++)
+            fprintf(to, "%s%s", users_value(&users, i, users.names[j], number),
+                    j + 1 < users.columns ? "|" : "\n");
+    assert_string_equal(t_printed(), table);
+    /* They come again. */
+    assert_string_equal(users_value(&users, users.count, "user", again),
+                        users_value(&users, 0, "user", number));
+    assert_null(users_value(&users, 0, "other", number));
+    users_close(&users);
+}
+
+static void takes(const char *text, const char *table)
 {
     t_done(read_text(text), error);
-    assert_int_equal(users.count, count);
-}
-
-static void expect_cell(int64_t line, const char *name, const char *text)
-{
-    char number[24];
-    const char *cell = users_value(&users, line, name, number);
-    assert_non_null(cell);
-    assert_string_equal(cell, text);
+    expect_table(table);
 }
 
 static void refuse(const char *text, const char *said)
@@ -45,42 +60,24 @@ static void refuse(const char *text, const char *said)
 
 TEST(plain_cells)
 {
-    char number[24];
-    expect_users("user,token\n7,a b\n8,\n", 2);
-    expect_cell(0, "user", "7");
-    expect_cell(0, "token", "a b");
-    expect_cell(1, "token", "");
-    expect_cell(2, "user", "7"); /* they come again */
-    assert_null(users_value(&users, 0, "name", number));
-    users_close(&users);
+    takes("user,token\n7,a b\n8,\n", "7|a b\n8|\n");
 }
 
 TEST(quoted_cells)
 {
-    expect_users(
-        "\"user\",name\n7,\"Wang, Li\"\n8,\"the \"\"first\"\"\"\n9,\"two\nlines\"\n10,\"\"\n", 4);
-    expect_cell(0, "name", "Wang, Li");
-    expect_cell(1, "name", "the \"first\"");
-    expect_cell(2, "name", "two\nlines");
-    expect_cell(3, "name", "");
-    expect_cell(3, "user", "10");
-    users_close(&users);
+    takes("\"user\",name\n7,\"Wang, Li\"\n8,\"the \"\"first\"\"\"\n9,\"two\nlines\"\n10,\"\"\n",
+          "7|Wang, Li\n8|the \"first\"\n9|two\nlines\n10|\n");
 }
 
+/* An empty line is no user. */
 TEST(line_ends)
 {
-    expect_users("token,user\r\na,7\r\n\r\nb,8", 2); /* an empty line is no user */
-    expect_cell(0, "user", "7");
-    expect_cell(1, "token", "b");
-    expect_cell(1, "user", "8");
-    users_close(&users);
+    takes("token,user\r\na,7\r\n\r\nb,8", "a|7\nb|8\n");
 }
 
 TEST(a_mark_before_a_quote)
 {
-    expect_users("\xef\xbb\xbf\"user\"\n\"41\"\n", 1);
-    expect_cell(0, "user", "41");
-    users_close(&users);
+    takes("\xef\xbb\xbf\"user\"\n\"41\"\n", "41\n");
 }
 
 TEST(no_table_of_users)
@@ -102,46 +99,36 @@ TEST(what_is_no_text_is_no_user)
 {
     refuse("user\n7\nJos\xe9\n", "users.csv: line 3 is not text in UTF-8");
     refuse("\xef\xbb\xbfuser,na\xff\n", "users.csv: line 1 is not text in UTF-8");
-    expect_users("user\nJos\xc3\xa9\n", 1);
-    expect_cell(0, "user", "Jos\xc3\xa9");
-    users_close(&users);
+    takes("user\nJos\xc3\xa9\n", "Jos\xc3\xa9\n");
 }
 
 TEST(many_users)
 {
-    enum { USERS = 1000 };
-    static char text[16384] = "user,twice\n";
-    size_t used = strlen(text);
-    for (int i = 0; i < USERS; i++)
+    static char text[16384] = "user,twice\n", table[16384];
+    size_t used = strlen(text), wanted = 0;
+    for (int i = 0; i < 1000; i++) {
         used += (size_t)snprintf(text + used, sizeof text - used, "%d,%d\n", i, 2 * i);
-    expect_users(text, USERS);
-    expect_cell(USERS - 1, "twice", "1998");
-    users_close(&users);
+        wanted += (size_t)snprintf(table + wanted, sizeof table - wanted, "%d|%d\n", i, 2 * i);
+    }
+    takes(text, table);
 }
 
 TEST(a_command_prints_them)
 {
     struct target target = {.users_command = "printf 'user,token\\n7,\"a,b\"\\n'"};
-    t_done(users_open(&users, &target, "/dev/null", &error), error);
-    assert_int_equal(users.count, 1);
-    expect_cell(0, "token", "a,b");
-    users_close(&users);
+    t_done(opens(&target), error);
+    expect_table("7|a,b\n");
     target.users_command = "echo user; exit 3";
-    assert_false(users_open(&users, &target, "/dev/null", &error));
+    assert_false(opens(&target));
     t_says(error.text, "users, by a command: ");
     t_says(error.text, "exit status 3");
 }
 
 TEST(a_range_counts)
 {
-    char number[24];
     const struct target target = {.user_from = 7, .user_to = 9};
-    assert_true(users_open(&users, &target, "/dev/null", &error));
-    assert_int_equal(users.count, 3);
-    assert_string_equal(users_value(&users, 2, "user", number), "9");
-    assert_string_equal(users_value(&users, 3, "user", number), "7");
-    assert_null(users_value(&users, 0, "token", number));
-    users_close(&users);
+    t_done(opens(&target), error);
+    expect_table("7\n8\n9\n");
 }
 
 TEST_GROUP(shop_file_setup, shop_file_teardown)

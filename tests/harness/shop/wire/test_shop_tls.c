@@ -5,65 +5,36 @@
  */
 #include "harness/shop/own_shop.h"
 #include "lib/net/certificates.h"
+#include "lib/net/haproxy.h"
 #include "lib/t.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-/* --- HAProxy, which speaks TLS before a server that does not; it ends with this program --- */
-
-static pid_t front;
+static struct haproxy *front; /* speaks TLS before a server that does not */
 static int port;
 
-static _Noreturn void become_front(const char *settings, int fd)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (fcntl(fd, F_SETFD, 0) == 0)
-        execl(HAPROXY, HAPROXY, "-db", "-f", settings, (char *)NULL);
-    _exit(127);
-}
-
-/* On `port` one may connect at once: until HAProxy takes them, connections wait. It is this
- * process's before HAProxy has it, so that nobody else is given it in between. HAProxy makes a
- * connection to the server for each request, and keeps none that the server may have closed by
- * then. */
+/* HAProxy makes a connection to the server for each request, and keeps none that the server may
+ * have closed by then. */
 static void start_front(void)
 {
-    int fd = t_listen(&port);
-    char settings[256];
-    snprintf(settings, sizeof settings, "%s/front.cfg", program->folder);
-    t_write(settings, t_text("defaults\n"
-                             "  mode http\n"
-                             "  maxconn 200\n"
-                             "  option http-server-close\n"
-                             "  timeout connect 60s\n"
-                             "  timeout client 300s\n"
-                             "  timeout server 300s\n"
-                             "listen shop\n"
-                             "  bind fd@%d ssl crt %s/server.both\n"
-                             "  server shop %s\n",
-                             fd, program->folder, program->servers[0].url + strlen("http://")));
-    front = fork();
-    if (front == 0)
-        become_front(settings, fd);
+    int fd = t_reserve_port(&port);
+    front = haproxy_create();
+    t_write(haproxy_path(front, "haproxy.cfg"),
+            t_text("defaults\n"
+                   "  mode http\n"
+                   "  maxconn 200\n"
+                   "  option http-server-close\n"
+                   "  timeout connect 60s\n"
+                   "  timeout client 300s\n"
+                   "  timeout server 300s\n"
+                   "listen shop\n"
+                   "  bind 127.0.0.1:%d ssl crt %s/server.both\n"
+                   "  server shop %s\n",
+                   port, program->folder, program->servers[0].url + strlen("http://")));
+    haproxy_start(front, port);
     close(fd);
-    assert_true(front > 0);
 }
-
-static void stop_front(void)
-{
-    if (front <= 0)
-        return;
-    kill(front, SIGKILL);
-    waitpid(front, NULL, 0);
-    front = 0;
-}
-
-/* --- its shop --- */
 
 /* It ends with this status. `vouching` names a file of the certificates' folder; NULL: no
  * --ca-file. */
@@ -157,6 +128,6 @@ BEFORE_ALL()
 
 AFTER_ALL()
 {
-    stop_front();
+    haproxy_destroy(front);
     program_destroy(program);
 }

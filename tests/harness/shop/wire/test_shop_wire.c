@@ -8,6 +8,7 @@
 #include "harness/fixtures/has.h"
 #include "harness/shop/wire/listener.h"
 #include "lib/t.h"
+#include "loadtest/shop/load/visit.h"
 #include "loadtest/shop/sale/sale.h"
 
 #include <stdlib.h>
@@ -59,7 +60,8 @@ static size_t buy_as(enum listener_way way, const char *answer, int64_t buyers)
     snprintf(wire.login, sizeof wire.login, "http://127.0.0.1:%d/login", port);
     const struct sale_plan plan = {.target = &wire.target,
                                    .folder = wire.folder,
-                                   .call = {wire.timeout_ms, ""},
+                                   .timeout_ms = wire.timeout_ms,
+                                   .ca_file = "",
                                    .connections = 1,
                                    .buyers = buyers,
                                    .seed = 1};
@@ -86,17 +88,13 @@ static size_t ledger_lines(const char *const *texts)
     return count;
 }
 
-static struct shop_pair header;
 static struct shop_request login;
 
 static int begin(void **state)
 {
     (void)state;
     open_shop();
-    header = (struct shop_pair){"Content-Type", "application/json"};
     wire.sold.order = "/id";
-    wire.target.purchase.headers = &header;
-    wire.target.purchase.header_count = 1;
     wire.target.purchase.body = "{\"user\": \"{user}\", \"key\": \"{key}\"}";
     wire.target.purchase.body_form = FILL_JSON;
     return 0;
@@ -129,7 +127,6 @@ TEST(test_a_body_in_chunks)
 TEST(test_no_body)
 {
     wire.target.purchase.body = NULL;
-    wire.target.purchase.header_count = 0;
     assert_int_equal(buy_as(LISTENER_ANSWERS, SOLD, 1), 1);
     assert_int_equal(t_count(wire.heard, "\r\nContent-Length: 0\r\n"), 1);
     assert_int_equal(t_count(wire.heard, "Content-Type"), 0);
@@ -166,13 +163,13 @@ TEST(test_an_answer_that_does_not_come)
 
 TEST(test_an_answer_that_is_too_long)
 {
-    size_t size = CALL_ANSWER_MAX + 200;
+    size_t size = VISIT_ANSWER_MAX + 200;
     char *answer = malloc(size);
     assert_non_null(answer);
     int head = snprintf(answer, size, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n",
-                        CALL_ANSWER_MAX + 1);
-    memset(answer + head, 'x', CALL_ANSWER_MAX + 1);
-    answer[head + CALL_ANSWER_MAX + 1] = '\0';
+                        VISIT_ANSWER_MAX + 1);
+    memset(answer + head, 'x', VISIT_ANSWER_MAX + 1);
+    answer[head + VISIT_ANSWER_MAX + 1] = '\0';
     buy_as(LISTENER_ANSWERS, answer, 1);
     free(answer);
     assert_int_equal(wire.sale.ledger.ops[0].last, SHOP_UNKNOWN);
