@@ -248,7 +248,7 @@ const struct line *document_conditional(const struct document *document, int ins
     return document_same(document, &line);
 }
 
-double document_best_rate(const struct document *document, const char *strategy)
+static double best_rate(const struct document *document, const char *strategy)
 {
     double best = -1;
     for (size_t i = 0; i < document->count; i++)
@@ -386,7 +386,7 @@ static bool gather_all(struct document *document, struct values *values, struct 
             return false;
     }
     for (size_t i = 0; i < document->count; i++)
-        document->lines[i].best = document_best_rate(document, document->lines[i].strategy);
+        document->lines[i].best = best_rate(document, document->lines[i].strategy);
     qsort(document->lines, document->count, sizeof *document->lines, by_rate);
     return !document->over || set_apart(document, error);
 }
@@ -459,7 +459,7 @@ bool document_choose(struct document *document, const struct option_list *strate
 {
     size_t kept = 0;
     for (size_t i = 0; i < strategies->count; i++)
-        if (document_best_rate(document, strategies->items[i]) < 0)
+        if (best_rate(document, strategies->items[i]) < 0)
             return error_fail(error, "--strategies: there is no run of '%s'", strategies->items[i]);
     for (size_t i = 0; i < document->count; i++) {
         if (is_chosen(&document->lines[i], strategies))

@@ -128,8 +128,6 @@ enum line_mark { LINE_BEST, LINE_LIKE_BEST /* no difference is shown */, LINE_LE
 enum line_mark document_mark(const struct document *document, const struct line *line);
 /* "best", "= best", or ""; of a line without figures too. */
 const char *document_mark_word(const struct document *document, const struct line *line);
-/* The committed orders a second of a strategy's best line; below 0: it has no line. */
-double document_best_rate(const struct document *document, const char *strategy);
 /* Whether there was a run at a given rate. */
 bool document_has_open_loop(const struct document *document);
 
