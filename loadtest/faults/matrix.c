@@ -17,11 +17,6 @@ enum cell_expectation cell_expectation_of(const struct fault *fault,
     return fault_is_promised(fault, &strategy->promise) ? CELL_HOLDS : CELL_MAY_BREAK;
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a < 0 || b < 0 ? -1 : a > b ? a : b;
-}
-
 /* A stretch goes on, or a new one begins. False: there are too many. */
 static bool add_seeds(struct cell *cell, struct seeds seeds)
 {
@@ -48,7 +43,7 @@ static void add_up(struct cell *to, const struct cell *from)
     if (from->longest_gap_us > to->longest_gap_us)
         to->longest_gap_us = from->longest_gap_us;
     if (from->runs > 0)
-        to->first_after_us = later(to->first_after_us, from->first_after_us);
+        to->first_after_us = sales_longer(to->first_after_us, from->first_after_us);
 }
 
 void cell_add(struct cell *cell, const struct trial_result *result)
@@ -129,6 +124,12 @@ int matrix_status(const struct matrix *matrix)
             status = 2;
     }
     return status;
+}
+
+void matrix_fini(struct matrix *matrix)
+{
+    free(matrix->cells);
+    json_decref(matrix->made_on);
 }
 
 static size_t column_of(const struct fault *fault)
@@ -218,9 +219,10 @@ bool matrix_join(struct matrix *to, const struct matrix *from, struct error *err
         if (same ? !merge(same, cell, error) : !insert(to, cell, error))
             return false;
     }
-    if (to->joined == 0)
+    if (to->joined++ == 0) {
         to->seed = from->seed;
-    to->joined++;
+        to->made_on = json_incref(from->made_on);
+    }
     to->runs = least_runs(to);
     return true;
 }

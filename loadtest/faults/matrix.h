@@ -7,6 +7,8 @@
 
 #include "loadtest/faults/trial.h"
 
+#include <jansson.h>
+
 /* HOLDS: promised. BREAKS: a control, or whoever --expect says; it must be seen red. MAY_BREAK: not
  * promised, and not needed as a proof. NOTHING: the fault does not concern it. */
 enum cell_expectation { CELL_HOLDS, CELL_BREAKS, CELL_MAY_BREAK, CELL_NOTHING };
@@ -41,13 +43,16 @@ struct cell {
     struct trial_result shown; /* the first red run, or else the last one that counts */
 };
 
+/* Begins as {0}. */
 struct matrix {
     struct cell *cells; /* owned; a strategy's together, in the order of the columns */
     size_t count;
-    int64_t seed;  /* that it began with; of a joined one, the first's */
-    int64_t runs;  /* asked for; of a joined one, what every cell has at least */
-    size_t joined; /* of how many it was joined; 0: it was made in one go */
+    int64_t seed;    /* that it began with; of a joined one, the first's */
+    int64_t runs;    /* asked for; of a joined one, what every cell has at least */
+    size_t joined;   /* of how many it was joined; 0: it was made in one go */
+    json_t *made_on; /* owned: machine and versions; of a joined one, the first's */
 };
+void matrix_fini(struct matrix *matrix);
 
 enum cell_expectation cell_expectation_of(const struct fault *fault,
                                           const struct api_strategy *strategy);

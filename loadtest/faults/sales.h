@@ -21,14 +21,14 @@ struct sales {
     int64_t first_after_us; /* the longest that the first sale after a heal took; -1: none came */
 };
 
-/* `start_us` and `end_us`: of the load. */
-void sales_look(struct sales *out, const struct ledger *ledger, int64_t start_us, int64_t end_us,
-                const struct fault_interval *intervals, size_t count);
+/* Of a run whose ledger is read. */
+void sales_look(struct sales *out, const struct fault_site *site);
+/* Of two times that it took, the longer; -1 where one of them has no end. */
+int64_t sales_longer(int64_t a, int64_t b);
 
 /* Times are those of answers. Committed is what PostgreSQL holds as sold, what was cancelled since
  * among it; accepted are answers 202, refused definite noes, failed those that said nothing was
  * done, or nothing at all. A second is one of the load's. */
-void sales_measure(struct measured *out, const struct ledger *ledger, const struct rows *rows,
-                   int64_t duration_us);
+void sales_measure(struct measured *out, const struct fault_site *site, const struct rows *rows);
 
 #endif
