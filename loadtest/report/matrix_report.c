@@ -246,14 +246,14 @@ json_t *matrix_made_on(const struct machine *machine)
                      results_json_versions(machine));
 }
 
-static json_t *matrix_json(const struct matrix *matrix, json_t *made_on)
+static json_t *matrix_json(const struct matrix *matrix)
 {
     json_t *cells = json_array();
     for (size_t i = 0; i < matrix->count; i++)
         json_array_append_new(cells, cell_json(&matrix->cells[i]));
-    return json_pack("{sI sI sI sb so so}", "seed", (json_int_t)matrix->seed, "runs",
+    return json_pack("{sI sI sI sb sO so}", "seed", (json_int_t)matrix->seed, "runs",
                      (json_int_t)matrix->runs, "joined", (json_int_t)matrix->joined, "as_expected",
-                     matrix_status(matrix) == 0, "made_on", made_on, "cells", cells);
+                     matrix_status(matrix) == 0, "made_on", matrix->made_on, "cells", cells);
 }
 
 static void write_content(FILE *to, const void *context)
@@ -281,10 +281,9 @@ static void write_content(FILE *to, const void *context)
 
 /* report.html has the matrix, and drawn by the script what was found in each cell, with a timeline
  * of its sales and the fault shaded. */
-bool matrix_write(const char *folder, const struct matrix *matrix, json_t *made_on,
-                  struct error *error)
+bool matrix_write(const char *folder, const struct matrix *matrix, struct error *error)
 {
-    json_t *made = matrix_json(matrix, made_on), *files = json_object();
+    json_t *made = matrix_json(matrix), *files = json_object();
     bool written = files_write_json(folder, "faults.json", json_incref(made), error);
     FILE *file = written ? files_create(folder, "faults.md", error) : NULL;
     if (file)

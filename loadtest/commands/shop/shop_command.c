@@ -29,24 +29,22 @@ static void show(void *context, size_t answered)
 struct shop_run {
     const struct shop_options *options; /* borrowed */
     struct target target;
-    struct thresholds fail_if;
-    struct junit junit; /* owned */
+    struct gate gate;
 };
 
 /* Its files, the output, and the cases. Sets the exit status. */
 static bool tell(struct shop_run *run, const struct told *told, int *status, struct error *error)
 {
-    const struct gate_load load = {.measured = *told->measured};
-    struct gate gate;
     told_print(stdout, told);
-    gate_print_loads(stdout, &run->fail_if, &load, 1, &gate);
-    sale_add_cases(&run->junit, &run->target, told->sale);
-    gate_add_load(&run->junit, run->target.name, &run->fail_if, told->measured);
+    if (!gate_judge(&run->gate, run->target.name, "", told->measured, error))
+        return false;
+    gate_print(stdout, &run->gate);
+    sale_add_cases(&run->gate.junit, &run->target, told->sale);
     if (!told_write(told, error) || !told_page(told, error))
         return false;
     printf("Files: %s/report.html, results.json%s\n", told->plan->folder,
            *run->options->judge ? "" : ", ledger.jsonl");
-    *status = gate_exit_status(&gate, shop_verdict_exit_status(told->sale->judgement.verdict));
+    *status = gate_exit_status(&run->gate, shop_verdict_exit_status(told->sale->judgement.verdict));
     return true;
 }
 
@@ -56,9 +54,9 @@ static bool conclude(struct shop_run *run, const struct sale_plan *plan, const s
 {
     struct sale_answers answers[SHOP_MEANINGS];
     struct measured measured;
-    const struct told told = {plan, sale, answers, &run->fail_if, &measured};
+    const struct told told = {plan, sale, answers, &run->gate.fail_if, &measured};
     if (sale->ledger.load.late_us > 0)
-        run->fail_if.count = 0; /* it would be the generator that is judged */
+        run->gate.fail_if.count = 0; /* it would be the generator that is judged */
     sale_count(sale, answers);
     sale_measure(&run->target, sale, answers, &measured);
     return tell(run, &told, status, error);
@@ -150,7 +148,7 @@ static bool begin(struct shop_run *run, struct error *error)
     if (!target_read(options->shared.words.items[0], &run->target, error))
         return false;
     sale_missing(&run->target, missing);
-    return thresholds_are_measured("fail-if", &run->fail_if, missing, error);
+    return thresholds_are_measured("fail-if", &run->gate.fail_if, missing, error);
 }
 
 /* --init: the file is made, and nothing is sent. */
@@ -173,13 +171,13 @@ int command_shop(const struct shop_options *options)
     struct shop_run run = {.options = options};
     struct error error;
     int status = 2;
-    if (!gate_open(&run.fail_if, &run.junit, &options->shared, &error))
+    if (!gate_open(&run.gate, &options->shared, &error))
         return process_fail(error.text);
     bool made = begin(&run, &error) && (*options->judge ? judge_again(&run, &status, &error)
                                                         : sell(&run, &status, &error));
     if (!made)
         status = process_fail(error.text);
-    if (!gate_close(&run.junit, "shop", made ? NULL : error.text, &error))
+    if (!gate_close(&run.gate, "shop", made ? NULL : error.text, &error))
         status = process_fail(error.text);
     target_fini(&run.target);
     return status;

@@ -94,37 +94,33 @@ TEST(cells_and_columns_are_cases)
     struct cell cells[] = {cell_runs(CELL_HOLDS, 3, 0, 0), cell_runs(CELL_HOLDS, 2, 1, 0),
                            cell_runs(CELL_HOLDS, 0, 0, 3), cell_runs(CELL_NOTHING, 0, 0, 0)};
     const struct matrix matrix = {.cells = cells, .count = 4};
-    struct faults_gate gate = {.count = 0};
-    assert_true(junit_open(&gate.junit, "/dev/null", &error));
-    faults_gate_add_cases(&gate, &matrix);
-    assert_int_equal(gate.junit.count, 5);
+    struct junit junit;
+    assert_true(junit_open(&junit, "/dev/null", &error));
+    faults_add_cases(&junit, &matrix);
+    assert_int_equal(junit.count, 5);
     for (size_t i = 0; i < 5; i++)
-        assert_int_equal(gate.junit.cases[i].outcome, outcomes[i]);
-    assert_string_equal(gate.junit.cases[1].type, "CONTRADICTED");
-    assert_string_equal(gate.junit.cases[4].group, "controls");
-    assert_string_equal(gate.junit.cases[4].type, "proves nothing");
-    assert_true(faults_gate_close(&gate, NULL, &error));
+        assert_int_equal(junit.cases[i].outcome, outcomes[i]);
+    HAS(junit, cases[1].type, "CONTRADICTED", cases[4].group, "controls", cases[4].type,
+        "proves nothing");
+    assert_true(junit_close(&junit, "faults", &error));
 }
 
 /* A run that does not count has nothing that could be judged. */
 TEST(runs_that_count_are_judged)
 {
-    struct faults_gate gate = {.count = 0};
+    struct gate gate = {.count = 0};
     struct cell cell = cell_runs(CELL_HOLDS, 1, 0, 0);
     struct trial_result result = {
         .verdict = TRIAL_INVALID, .seed = 7, .measured = {.values = {[THRESHOLD_ORDERS] = 3}}};
     assert_true(thresholds_parse("fail-if", "orders>2", &gate.fail_if, &error));
-    FILE *to = tmpfile();
-    assert_non_null(to);
-    assert_true(faults_gate_add(&gate, &cell, &result, &error));
-    assert_int_equal(faults_gate_print(&gate, to, 2), 2);
+    assert_true(faults_judge(&gate, &cell, &result, &error));
+    assert_int_equal(gate.count, 0);
     result.verdict = TRIAL_CLEAN;
-    assert_true(faults_gate_add(&gate, &cell, &result, &error));
-    assert_int_equal(faults_gate_print(&gate, to, 0), 1);
-    fclose(to);
-    assert_int_equal(gate.count, 1);
-    assert_non_null(strstr(gate.runs[0].name, ", seed 7"));
-    assert_true(faults_gate_close(&gate, NULL, &error));
+    assert_true(faults_judge(&gate, &cell, &result, &error));
+    gate_print(t_print(), &gate);
+    t_says(t_printed(), "\n  a/stall, seed 7: orders>2: 3 orders, 1 orders more\n");
+    assert_int_equal(gate_exit_status(&gate, 0), 1);
+    assert_true(gate_close(&gate, "faults", NULL, &error));
 }
 
 /* In pieces ----------------------------------------------------------------------------------- */
@@ -156,28 +152,27 @@ static const char *new_folder(void)
 
 static void write_cells(struct cell *cells, size_t count, const char *server)
 {
-    const struct matrix matrix = {.cells = cells, .count = count, .seed = 7, .runs = 2};
+    struct matrix matrix = {.cells = cells, .count = count, .seed = 7, .runs = 2};
     struct machine machine = {.cores = 2};
     snprintf(machine.server, sizeof machine.server, "%s", server);
-    assert_true(matrix_write(new_folder(), &matrix, matrix_made_on(&machine), &error));
+    matrix.made_on = matrix_made_on(&machine);
+    assert_true(matrix_write(new_folder(), &matrix, &error));
+    json_decref(matrix.made_on);
 }
 
 static bool join(struct matrix *out)
 {
     struct option_list list = {.count = folders.count};
-    json_t *made_on = NULL;
     for (size_t i = 0; i < folders.count; i++)
         snprintf(list.items[i], sizeof list.items[i], "%s", folders.names[i]);
-    bool joined = matrix_join_read(&list, out, &made_on, &error);
-    json_decref(made_on);
-    return joined;
+    return matrix_join_read(&list, out, &error);
 }
 
 static void expect_refusal(const char *text)
 {
     struct matrix matrix;
     assert_false(join(&matrix));
-    free(matrix.cells);
+    matrix_fini(&matrix);
     t_says(error.text, text);
 }
 
@@ -185,7 +180,6 @@ TEST(what_was_written_is_read)
 {
     static char written[2][1 << 16];
     struct matrix matrix;
-    json_t *made_on = NULL;
     struct cell cell = cell_of("redis-token", &fault_stall, cell_runs(CELL_BREAKS, 1, 2, 1), 4);
     cell.violations[FINDING_OVERSOLD] = 3;
     cell.violations[FINDING_ABSENT] = 1;
@@ -199,14 +193,14 @@ TEST(what_was_written_is_read)
     cell.shown.sales.shades[0] = (struct fault_interval){100, 900};
     cell.shown.sales.shades_count = 1;
     write_cells(&cell, 1, "1.0");
-    assert_true(matrix_read(folders.names[0], &matrix, &made_on, &error));
+    assert_true(matrix_read(folders.names[0], &matrix, &error));
     assert_int_equal(matrix.count, 1);
     assert_ptr_equal(matrix.cells[0].fault, &fault_stall);
     HAS(matrix.cells[0], expected, CELL_BREAKS, red, 2, seeds[0].last, 7, shown.example,
         cell.shown.example);
     /* All the rest: written once more it is the same file. */
-    assert_true(matrix_write(new_folder(), &matrix, made_on, &error));
-    free(matrix.cells);
+    assert_true(matrix_write(new_folder(), &matrix, &error));
+    matrix_fini(&matrix);
     for (size_t i = 0; i < 2; i++)
         t_read(t_text("%s/faults.json", folders.names[i]), written[i], sizeof written[i]);
     assert_non_null(strstr(written[0], "\"longest_gap_us\": 1234567"));
@@ -231,7 +225,7 @@ TEST(columns_of_other_pieces_stand_where_they_belong)
     assert_ptr_equal(matrix.cells[1].fault, &fault_stall);
     HAS(matrix, cells[3].strategy.name, "none", joined, 2, runs, 2);
     assert_int_equal(matrix_status(&matrix), 0);
-    free(matrix.cells);
+    matrix_fini(&matrix);
 }
 
 /* The second night has other seeds: one cell of all the runs, which shows the first red one. */
@@ -260,7 +254,7 @@ TEST(runs_of_one_cell_are_added_up)
     assert_string_equal(cell->shown.example, "the second's");
     assert_int_equal(cell->seeds_count, 2); /* 1 to 7 is one stretch */
     HAS(*cell, seeds[0].last, 7, seeds[1].first, 101);
-    free(matrix.cells);
+    matrix_fini(&matrix);
 }
 
 /* Three runs from seed 1 on hold, and these three cannot be added. */
