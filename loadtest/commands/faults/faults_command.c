@@ -107,7 +107,7 @@ static void add_cell(struct junit *junit, const struct cell *cell)
         [CELL_INVALID] = JUNIT_ERROR,   [CELL_CONTRADICTED] = JUNIT_FAILED};
     enum cell_verdict verdict = cell_verdict(cell);
     const char *name = cell_verdict_name(verdict);
-    struct junit_case one = junit_case_of(cell->strategy.name, cell->fault->name);
+    struct junit_case one = {.group = cell->strategy.name, .name = cell->fault->name};
     junit_end(&one, outcomes[verdict], name, "%s, %zu of %zu runs red%s%s", name, cell->red,
               cell->runs, *cell->shown.example ? ": " : "", cell->shown.example);
     junit_add(junit, &one);
@@ -125,7 +125,7 @@ static bool has_column(const struct matrix *matrix, const struct fault *fault)
 /* A column whose control was not seen to fail proves nothing of its cells. */
 static void add_column(struct junit *junit, const struct matrix *matrix, const struct fault *fault)
 {
-    struct junit_case one = junit_case_of("controls", fault->name);
+    struct junit_case one = {.group = "controls", .name = fault->name};
     if (!matrix_proves(matrix, fault))
         junit_end(&one, JUNIT_ERROR, "proves nothing", "none of its controls was seen to fail");
     junit_add(junit, &one);

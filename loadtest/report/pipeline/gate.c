@@ -152,8 +152,9 @@ static bool take_phase(struct gate *gate, const json_t *run, struct error *error
     snprintf(phase, sizeof phase, "%s, %d instance%s, round %d", document_text(run, "phase"),
              instances, instances == 1 ? "" : "s", (int)document_integer(run, "round"));
     snprintf(whose, sizeof whose, "%s, %s", document_text(run, "strategy"), phase);
-    struct junit_case one = junit_case_of(document_text(run, "strategy"), phase);
-    one.seconds = json_number_value(json_object_get(run, "duration_s"));
+    struct junit_case one = {.group = document_text(run, "strategy"),
+                             .name = phase,
+                             .seconds = json_number_value(json_object_get(run, "duration_s"))};
     end_phase(run, has_thresholds, judged, &one);
     junit_add(&gate->junit, &one);
     return !has_thresholds || add(gate, "", whose, json_incref(judged), error);
@@ -170,7 +171,7 @@ static void add_line(struct junit *junit, const struct line *line)
     char name[60];
     snprintf(name, sizeof name, "verdict, %d instance%s", line->instances,
              line->instances == 1 ? "" : "s");
-    struct junit_case one = junit_case_of(line->strategy, name);
+    struct junit_case one = {.group = line->strategy, .name = name};
     junit_end(&one, outcomes[line->verdict], verdict, "%s", verdict);
     junit_add(junit, &one);
 }
@@ -193,7 +194,7 @@ static void add_load(struct junit *junit, const struct gate_load *load)
 {
     for (size_t i = 0; *load->group && i < json_array_size(load->judged); i++) {
         const json_t *judged = json_array_get(load->judged, i);
-        struct junit_case one = junit_case_of(load->group, document_text(judged, "threshold"));
+        struct junit_case one = {.group = load->group, .name = document_text(judged, "threshold")};
         char said[SAID_SIZE];
         if (say_judged(judged, said))
             junit_end(&one, is_failed(judged) ? JUNIT_FAILED : JUNIT_PASSED, "threshold", "%s",
@@ -204,7 +205,7 @@ static void add_load(struct junit *junit, const struct gate_load *load)
 
 bool gate_close(struct gate *gate, const char *command, const char *ended, struct error *error)
 {
-    struct junit_case one = junit_case_of(command, "made");
+    struct junit_case one = {.group = command, .name = "made"};
     char suite[60];
     snprintf(suite, sizeof suite, "seckill-loadtest %s", command);
     for (size_t i = 0; i < gate->count; i++) {

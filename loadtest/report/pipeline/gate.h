@@ -11,9 +11,53 @@
 
 #include "loadtest/phase/phase.h"
 #include "loadtest/report/document/document.h"
-#include "loadtest/report/pipeline/junit.h"
 
 #include <jansson.h>
+#include <stdio.h>
+
+/* --- junit.c: a JUnit file, which a pipeline reads to say which tests failed. There is no
+ * standard; this is the part that Jenkins, GitLab and GitHub's reporters agree on: testsuites,
+ * testsuite, testcase, and in a case failure, error, skipped or system-out.
+ *
+ * The file is opened before the load, so that a path that cannot be written ends the command at
+ * once and not after minutes; the cases are kept as text, because their counts stand before them
+ * --- */
+
+enum junit_outcome {
+    JUNIT_PASSED,
+    JUNIT_FAILED, /* it was tested, and is not as it must be */
+    JUNIT_ERROR,  /* it could not be tested */
+    JUNIT_SKIPPED
+};
+
+/* Texts are borrowed. Without an end it passed, and nothing is to be said of it. */
+struct junit_case {
+    const char *group, *name; /* a dotted class and a method, where JUnit has its name from */
+    double seconds;
+    enum junit_outcome outcome;
+    const char *type; /* of a failure or an error, in a word or two; NULL */
+    char text[1200];  /* why; of what passed: what is to be said of it, or "" */
+};
+/* How it ended; `type` is for what has not passed. */
+void junit_end(struct junit_case *one, enum junit_outcome outcome, const char *type,
+               const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Begins as {0}, which takes cases and writes nothing. It stays where it is while it is open. */
+struct junit {
+    FILE *file;       /* owned */
+    const char *path; /* borrowed; of a file that is open */
+    FILE *cases;      /* owned: goes to the text */
+    char *text;       /* owned */
+    size_t size, count, counts[JUNIT_SKIPPED + 1];
+    double seconds;
+};
+/* "": no file is wanted. */
+bool junit_open(struct junit *junit, const char *path, struct error *error);
+void junit_add(struct junit *junit, const struct junit_case *one);
+/* Writes all cases and frees everything. False when not all of it could be written. */
+bool junit_close(struct junit *junit, const char *suite, struct error *error);
+
+/* --- gate.c --- */
 
 struct gate_load {
     char group[96];  /* of the cases of its thresholds; "": a phase, which is one case */

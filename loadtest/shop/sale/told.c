@@ -192,12 +192,12 @@ void sale_add_cases(struct junit *junit, const struct target *target, const stru
         const struct claim_finding *finding = &judgement->claims[i];
         if (finding->result == CLAIM_NOT_ASKED)
             continue;
-        struct junit_case one = junit_case_of(target->name, claim_name((enum finding_kind)i));
+        struct junit_case one = {.group = target->name, .name = claim_name((enum finding_kind)i)};
         junit_end(&one, of_claims[finding->result], claim_result_name(finding->result), "%s",
                   finding->text);
         junit_add(junit, &one);
     }
-    struct junit_case verdict = junit_case_of(target->name, "verdict");
+    struct junit_case verdict = {.group = target->name, .name = "verdict"};
     verdict.seconds = (double)(sale->ledger.load.ended_us - sale->ledger.load.began_us) / 1e6;
     junit_end(&verdict, of_verdicts[judgement->verdict], shop_verdict_name(judgement->verdict),
               "%s", judgement->why);

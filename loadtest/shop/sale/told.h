@@ -3,7 +3,7 @@
 #define SECKILL_LOADTEST_SHOP_SALE_TOLD_H
 
 #include "loadtest/judge/threshold.h"
-#include "loadtest/report/pipeline/junit.h"
+#include "loadtest/report/pipeline/gate.h"
 #include "loadtest/shop/sale/sale.h"
 
 #include <stdio.h>
