@@ -15,7 +15,6 @@
 #include "loadtest/report/files.h"
 #include "loadtest/report/pipeline/gate.h"
 #include "loadtest/report/results.h"
-#include "loadtest/report/table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

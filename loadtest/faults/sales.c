@@ -1,5 +1,5 @@
-/* See sales.h. */
-#include "loadtest/faults/sales.h"
+/* See trial.h. */
+#include "loadtest/faults/trial.h"
 
 #include <stdlib.h>
 

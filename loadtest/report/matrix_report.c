@@ -2,7 +2,6 @@
  * files. */
 #include "loadtest/report/matrix_report.h"
 
-#include "loadtest/faults/confidence.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/page/page.h"
 #include "loadtest/report/results.h"

@@ -1,5 +1,5 @@
-/* See table.h. */
-#include "loadtest/report/table.h"
+/* See results.h. */
+#include "loadtest/report/results.h"
 
 #include "loadtest/base/utf8.h"
 

@@ -3,7 +3,6 @@
 
 #include "harness/fixtures/has.h"
 
-#include "loadtest/faults/confidence.h"
 #include "loadtest/faults/matrix.h"
 
 #include <math.h>
