@@ -282,18 +282,14 @@ static void write_content(FILE *to, const void *context)
  * of its sales and the fault shaded. */
 bool matrix_write(const char *folder, const struct matrix *matrix, struct error *error)
 {
-    json_t *made = matrix_json(matrix), *files = json_object();
-    bool written = files_write_json(folder, "faults.json", json_incref(made), error);
+    bool written = files_write_json(folder, "faults.json", matrix_json(matrix), error);
     FILE *file = written ? files_create(folder, "faults.md", error) : NULL;
     if (file)
         print_table(file, matrix, &markdown);
-    written = file && files_close(file, "faults.md", error);
+    if (!file || !files_close(file, "faults.md", error))
+        return false;
+    json_t *files = json_object();
     page_add_file(files, folder, "faults.json");
     page_add_file(files, folder, "faults.md");
-    json_object_set_new(made, "files", files);
-    json_t *drawn = json_pack("[o]", made);
-    if (written)
-        return page_write(folder, write_content, matrix, drawn, error);
-    json_decref(drawn);
-    return false;
+    return page_write(folder, write_content, matrix, json_pack("[{so}]", "files", files), error);
 }

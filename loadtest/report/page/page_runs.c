@@ -256,23 +256,6 @@ static json_t *line_json(const struct document *document, const struct line *lin
                      answers_json(line->answers));
 }
 
-/* Of the runs at a given rate, as the file has them. */
-static json_t *schedules_json(const struct document *document)
-{
-    json_t *all = json_array();
-    for (size_t i = 0; i < json_array_size(document->runs); i++) {
-        const json_t *run = json_array_get(document->runs, i);
-        const struct line *line = document_line_of(document, run);
-        json_t *open = json_object_get(run, "open_loop");
-        if (open && line)
-            json_array_append_new(
-                all, json_pack("{ss ss si sI sI sO}", "strategy", line->strategy, "body",
-                               line->body, "instances", line->instances, "value", line->value,
-                               "round", document_integer(run, "round"), "open_loop", open));
-    }
-    return all;
-}
-
 /* results.json as it was written, and the CSV files beside it. */
 static json_t *files_json(const struct page_run *run)
 {
@@ -290,24 +273,18 @@ static json_t *files_json(const struct page_run *run)
     return all;
 }
 
-/* What the script draws of a run: its lines with their latencies, its schedules, what it was made
- * on, and its files to take out again. NULL: out of memory. */
+/* What the script draws of a run, beside what results.json says, which is among its files: its
+ * lines with their latencies. NULL: out of memory. */
 static json_t *drawn_of(const struct page_run *run)
 {
     const struct document *document = &run->document;
-    static const char *const members[] = {"machine", "versions", "settings", "seed", "capacity"};
     json_t *lines = json_array(), *said = json_string(run->name);
     if (!said) /* a folder's name may be anything */
         said = json_string("?");
     for (size_t i = 0; i < document->count; i++)
         json_array_append_new(lines, line_json(document, &document->lines[i]));
-    json_t *drawn = json_pack("{so so so so ss* sb}", "name", said, "lines", lines, "files",
-                              files_json(run), "schedules", schedules_json(document), "over",
-                              document->over, "unpaid", (int)is_unpaid(document));
-    for (size_t i = 0; drawn && i < sizeof members / sizeof *members; i++)
-        if (json_object_get(document->json, members[i]))
-            json_object_set(drawn, members[i], json_object_get(document->json, members[i]));
-    return drawn;
+    return json_pack("{so so so ss* sb}", "name", said, "lines", lines, "files", files_json(run),
+                     "over", document->over, "unpaid", (int)is_unpaid(document));
 }
 
 struct runs {
