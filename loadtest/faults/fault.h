@@ -134,7 +134,6 @@ const struct fault *fault_find(const char *name, struct error *error);
 bool fault_has_control(const struct fault *fault, const char *strategy);
 /* NULL: no column has one of this name. */
 const struct fault_control *fault_find_control(const char *name);
-bool fault_is_promised(const struct fault *fault, const struct promise *promise);
 
 /* For the columns and the trial (columns/site.c). Whether the strategy's lock is a lease in a row
  * of PostgreSQL. */

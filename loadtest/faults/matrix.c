@@ -10,11 +10,14 @@
 enum cell_expectation cell_expectation_of(const struct fault *fault,
                                           const struct api_strategy *strategy)
 {
+    const bool promised[] = {[FAULT_ASKS_MANY] = strategy->promise.many_instances,
+                             [FAULT_ASKS_PAUSED] = strategy->promise.paused_holder,
+                             [FAULT_ASKS_FORGETS] = strategy->promise.redis_failover};
     if (fault->concerns && !fault->concerns(strategy))
         return CELL_NOTHING;
     if (fault_has_control(fault, strategy->name))
         return CELL_BREAKS;
-    return fault_is_promised(fault, &strategy->promise) ? CELL_HOLDS : CELL_MAY_BREAK;
+    return promised[fault->asks] ? CELL_HOLDS : CELL_MAY_BREAK;
 }
 
 /* A stretch goes on, or a new one begins. False: there are too many. */
