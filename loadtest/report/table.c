@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { CELL_BYTES = 64 };
-enum paint { PLAIN, GREEN, YELLOW, RED };
+enum paint { PLAIN, GREEN, YELLOW, RED }; /* the coloured ones as enum line_class */
 
 struct cell {
     char text[CELL_BYTES];
@@ -88,23 +88,12 @@ static void write_sold_of_stock(const struct row *row, struct cell *cell, int wh
     cell->paint = line->oversold > 0 ? RED : PLAIN;
 }
 
-/* What it did, where nothing is promised. */
 static void write_verdict(const struct row *row, struct cell *cell, int which)
 {
-    static const enum paint paints[] = {
-        [VERDICT_KEPT] = GREEN, [VERDICT_PROVED_NOTHING] = YELLOW,
-        [VERDICT_UNSAFE] = RED, [VERDICT_NO_RUN] = YELLOW,
-        [VERDICT_BROKEN] = RED,
-    };
     const struct line *line = row->line;
     (void)which;
-    snprintf(cell->text, CELL_BYTES, "%s",
-             line->verdict != VERDICT_UNSAFE ? verdict_in_words(line->verdict, &line->promise)
-             : line->oversold > 0            ? "oversold"
-             : line->lost_updates > 0        ? "lost updates"
-                                             : "wrong");
-    cell->paint =
-        line->verdict == VERDICT_KEPT && line->class != LINE_SAFE ? YELLOW : paints[line->verdict];
+    snprintf(cell->text, CELL_BYTES, "%s", line_verdict_text(line, line->verdict));
+    cell->paint = (enum paint)(GREEN + (int)line_verdict_class(line, line->verdict));
 }
 
 static void write_right_if(const struct row *row, struct cell *cell, int which)

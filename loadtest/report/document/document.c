@@ -471,6 +471,20 @@ bool document_choose(struct document *document, const struct option_list *strate
     return true;
 }
 
+enum line_class line_verdict_class(const struct line *line, enum verdict verdict)
+{
+    if (verdict == VERDICT_KEPT)
+        return line->class == LINE_SAFE ? LINE_SAFE : LINE_CARE;
+    return verdict == VERDICT_UNSAFE || verdict == VERDICT_BROKEN ? LINE_BAD : LINE_CARE;
+}
+
+const char *line_verdict_text(const struct line *line, enum verdict verdict)
+{
+    if (verdict != VERDICT_UNSAFE)
+        return verdict_in_words(verdict, &line->promise);
+    return line->oversold > 0 ? "oversold" : line->lost_updates > 0 ? "lost updates" : "wrong";
+}
+
 const char *line_class_name(enum line_class class)
 {
     static const char *const names[] = {

@@ -7,41 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What it did, and that no promise of its own forbids it. */
-static void unsafe(FILE *to, const struct line *line)
-{
-    bool one = line->promise.one_instance;
-    if (line->oversold > 0)
-        words_spans(to, "oversold", "超卖");
-    else if (line->lost_updates > 0)
-        words_spans(to, "lost updates", "丢失更新");
-    else
-        words_spans(to, "wrong", "出错");
-    words_spans(to, one ? " (it promises one instance)" : " (it promises nothing)",
-                one ? "（它只承诺一个实例）" : "（它什么也没承诺）");
-}
-
-/* The cell of the verdict that is shown. */
+/* The cell of the verdict that is shown; of what is unsafe, that no promise of its own forbids it.
+ */
 static void verdict_cell(FILE *to, const struct line *line, enum verdict shown)
 {
-    static const char *const chinese[] = {
-        [VERDICT_KEPT] = "守住承诺",
-        [VERDICT_PROVED_NOTHING] = "什么也没证明",
-        [VERDICT_NO_RUN] = "没有跑成",
-        [VERDICT_BROKEN] = "违背承诺",
-    };
-    bool limited = shown == VERDICT_KEPT && line->class != LINE_SAFE;
-    fprintf(to, "<td class=\"text verdict %s\">",
-            line_class_name(limited ? LINE_CARE : words_verdict_class(shown)));
-    if (shown == VERDICT_UNSAFE)
-        unsafe(to, line);
-    else if (limited)
-        words_spans(to, verdict_in_words(shown, &line->promise),
-                    !line->promise.many_instances  ? "守住承诺（仅一个实例）"
-                    : !line->promise.paused_holder ? "守住承诺（停顿时除外）"
-                                                   : "守住承诺（无故障切换）");
-    else
-        words_spans(to, verdict_name(shown), chinese[shown]);
+    static const char *const chinese[][2] = {{"kept", "守住承诺"},
+                                             {"kept, one instance", "守住承诺（仅一个实例）"},
+                                             {"kept, not when paused", "守住承诺（停顿时除外）"},
+                                             {"kept, no failover", "守住承诺（无故障切换）"},
+                                             {"proved nothing", "什么也没证明"},
+                                             {"no run", "没有跑成"},
+                                             {"BROKEN", "违背承诺"},
+                                             {"oversold", "超卖"},
+                                             {"lost updates", "丢失更新"},
+                                             {"wrong", "出错"}};
+    const char *text = line_verdict_text(line, shown);
+    size_t i = 0;
+    while (strcmp(chinese[i][0], text) != 0)
+        i++;
+    fprintf(to, "<td class=\"text verdict %s\">", line_class_name(line_verdict_class(line, shown)));
+    words_spans(to, text, chinese[i][1]);
+    if (shown == VERDICT_UNSAFE && line->promise.one_instance)
+        words_spans(to, " (it promises one instance)", "（它只承诺一个实例）");
+    else if (shown == VERDICT_UNSAFE)
+        words_spans(to, " (it promises nothing)", "（它什么也没承诺）");
     fputs("</td>", to);
 }
 
