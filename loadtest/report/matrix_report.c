@@ -9,8 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { LIST_BYTES = 400 };
-
 /* Whether it is the first of its strategy. */
 static bool begins_row(const struct matrix *matrix, size_t i)
 {
@@ -48,40 +46,32 @@ static void say_short(const struct cell *cell, char *out, size_t size)
                  end);
 }
 
-static void list_violations(const struct cell *cell, char out[LIST_BYTES])
+/* Its violations, and its times. */
+static void print_found(FILE *to, const struct cell *cell)
 {
-    size_t used = 0;
-    *out = '\0';
-    for (int i = 0; i < FINDING_KIND_COUNT && used < LIST_BYTES; i++) {
-        if (cell->violations[i])
-            used += (size_t)snprintf(out + used, LIST_BYTES - used, "%s%s %s %zu", used ? ", " : "",
-                                     finding_invariant((enum finding_kind)i),
-                                     finding_name((enum finding_kind)i), cell->violations[i]);
+    const char *before = "    ";
+    for (int i = 0; i < FINDING_KIND_COUNT; i++) {
+        if (cell->violations[i] == 0)
+            continue;
+        fprintf(to, "%s%s %s %zu", before, finding_invariant((enum finding_kind)i),
+                finding_name((enum finding_kind)i), cell->violations[i]);
+        before = ", ";
     }
-    if (used == 0)
-        snprintf(out, LIST_BYTES, "no violation");
-}
-
-static void say_times(const struct cell *cell, char *out, size_t size)
-{
-    size_t used = (size_t)snprintf(out, size, "longest time without a sale %.2f s",
-                                   (double)cell->longest_gap_us / 1e6);
+    fprintf(to, "%s; longest time without a sale %.2f s, ",
+            *before == ',' ? "" : "    no violation", (double)cell->longest_gap_us / 1e6);
     if (cell->first_after_us >= 0)
-        snprintf(out + used, size - used, ", first sale after healing %.2f s",
-                 (double)cell->first_after_us / 1e6);
+        fprintf(to, "first sale after healing %.2f s\n", (double)cell->first_after_us / 1e6);
     else
-        snprintf(out + used, size - used, ", after a heal no sale came");
+        fputs("after a heal no sale came\n", to);
 }
 
 static void print_cell(FILE *to, const struct cell *cell)
 {
-    char says[120], violations[LIST_BYTES], times[120];
+    char says[120];
     enum cell_verdict verdict = cell_verdict(cell);
     if (verdict == CELL_OUTSIDE)
         return;
     confidence_say(cell->red, cell->runs, says, sizeof says);
-    list_violations(cell, violations);
-    say_times(cell, times, sizeof times);
     fprintf(to, "%s/%s: expected: %s; %s. Red in %s\n", cell->strategy.name, cell->fault->name,
             cell_expectation_name(cell->expected), cell_verdict_name(verdict), says);
     if (cell->invalid)
@@ -89,7 +79,7 @@ static void print_cell(FILE *to, const struct cell *cell)
     if (*cell->shown.example)
         fprintf(to, "    seed %" PRId64 ": %s\n", cell->shown.seed, cell->shown.example);
     if (cell->runs)
-        fprintf(to, "    %s; %s\n", violations, times);
+        print_found(to, cell);
     fprintf(to, "    %s\n", cell->shown.evidence);
 }
 
@@ -230,13 +220,12 @@ static json_t *cell_json(const struct cell *cell)
     return json_pack(
         "{ss ss ss ss sI sI sI so so sf sf ss sI sI sI ss ss so}", "strategy", cell->strategy.name,
         "fault", cell->fault->name, "expected", cell_expectation_name(cell->expected), "verdict",
-        cell_verdict_name(cell_verdict(cell)), "runs", (json_int_t)cell->runs, "red",
-        (json_int_t)cell->red, "not_counted", (json_int_t)cell->invalid, "seeds", seeds_json(cell),
-        "violations", violations_json(cell), "red_share_least", bounds.least, "red_share_most",
-        bounds.most, "says", says, "longest_gap_us", (json_int_t)cell->longest_gap_us,
-        "first_after_heal_us", (json_int_t)cell->first_after_us, "seed",
-        (json_int_t)cell->shown.seed, "evidence", cell->shown.evidence, "example",
-        cell->shown.example, "timeline", sales_json(&cell->shown.sales));
+        cell_verdict_name(cell_verdict(cell)), "runs", cell->runs, "red", cell->red, "not_counted",
+        cell->invalid, "seeds", seeds_json(cell), "violations", violations_json(cell),
+        "red_share_least", bounds.least, "red_share_most", bounds.most, "says", says,
+        "longest_gap_us", cell->longest_gap_us, "first_after_heal_us", cell->first_after_us, "seed",
+        cell->shown.seed, "evidence", cell->shown.evidence, "example", cell->shown.example,
+        "timeline", sales_json(&cell->shown.sales));
 }
 
 json_t *matrix_made_on(const struct machine *machine)
@@ -250,9 +239,9 @@ static json_t *matrix_json(const struct matrix *matrix)
     json_t *cells = json_array();
     for (size_t i = 0; i < matrix->count; i++)
         json_array_append_new(cells, cell_json(&matrix->cells[i]));
-    return json_pack("{sI sI sI sb sO so}", "seed", (json_int_t)matrix->seed, "runs",
-                     (json_int_t)matrix->runs, "joined", (json_int_t)matrix->joined, "as_expected",
-                     matrix_status(matrix) == 0, "made_on", matrix->made_on, "cells", cells);
+    return json_pack("{sI sI sI sb sO so}", "seed", matrix->seed, "runs", matrix->runs, "joined",
+                     matrix->joined, "as_expected", matrix_status(matrix) == 0, "made_on",
+                     matrix->made_on, "cells", cells);
 }
 
 static void write_content(FILE *to, const void *context)

@@ -18,8 +18,15 @@ static json_t *parts_of(const json_t *run)
 }
 
 enum column { PER_S, LATE, NEVER, P50, P90, P99, P999, MAX, COLUMNS };
-static const char *const latencies[COLUMNS] = {
-    [P50] = "p50", [P90] = "p90", [P99] = "p99", [P999] = "p999", [MAX] = "max"};
+/* The narrow form fits into 100 characters. */
+static const struct {
+    const char *member, *title;
+    bool narrow;
+} latencies[COLUMNS] = {[P50] = {"p50", "p50 ms", true},
+                        [P90] = {"p90", "p90 ms", false},
+                        [P99] = {"p99", "p99 ms", true},
+                        [P999] = {"p999", "p99.9 ms", true},
+                        [MAX] = {"max", "max ms", false}};
 
 /* Of a part, the answers of one class. */
 static json_t *answers_of(const json_t *part, enum load_class class)
@@ -35,33 +42,23 @@ static double figure(const json_t *part, enum load_class class, enum column colu
         return (double)document_integer(answers, "count") / seconds;
     if (column == LATE || column == NEVER)
         return (double)document_integer(part, column == LATE ? "late_starts" : "never_started");
-    return (double)document_integer(answers, latencies[column]) / 1000;
+    return (double)document_integer(answers, latencies[column].member) / 1000;
 }
 
-/* Where the lines go. The narrow form fits into 100 characters. */
+/* Where the lines go. */
 struct open_print {
     FILE *to;
     const struct document *document;
     bool wide;
 };
 
-static bool is_shown(const struct open_print *print, int latency)
-{
-    return print->wide || (latency != P90 && latency != MAX);
-}
-
 static void print_titles(const struct open_print *print)
 {
-    static const char *const titles[COLUMNS] = {[P50] = "p50 ms",
-                                                [P90] = "p90 ms",
-                                                [P99] = "p99 ms",
-                                                [P999] = "p99.9 ms",
-                                                [MAX] = "max ms"};
     fprintf(print->to, "\n%-17s %4s  %-7s %9s %6s %6s  %-9s %6s", "strategy", "inst", "part",
             "offered/s", "late", "never", "answer", "each s");
     for (int column = P50; column <= MAX; column++) {
-        if (is_shown(print, column))
-            fprintf(print->to, " %8s", titles[column]);
+        if (print->wide || latencies[column].narrow)
+            fprintf(print->to, " %8s", latencies[column].title);
     }
     fputc('\n', print->to);
 }
@@ -93,7 +90,7 @@ static void print_line(const struct open_print *print, const struct line *line, 
             json_number_value(json_object_get(of, "rate_per_s")), median[LATE], median[NEVER],
             load_class_name(class), median[PER_S]);
     for (int column = P50; column <= MAX; column++) {
-        if (is_shown(print, column))
+        if (print->wide || latencies[column].narrow)
             fprintf(print->to, " %8.2f", median[column]);
     }
     fputc('\n', print->to);
