@@ -1,6 +1,8 @@
 /* See pool.h. */
 #include "loadtest/base/pool.h"
 
+#include "loadtest/base/process.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +11,23 @@ struct pool_piece {
     max_align_t bytes[];
 };
 
+void *memory_need(void *made)
+{
+    if (made)
+        return made;
+    int status = process_fail("out of memory");
+    process_end_all();
+    exit(status);
+}
+
+void *memory_take(size_t size)
+{
+    return memory_need(calloc(1, size));
+}
+
 void *pool_take(struct pool *pool, size_t size)
 {
-    struct pool_piece *piece = calloc(1, sizeof *piece + size);
-    if (!piece)
-        return NULL;
+    struct pool_piece *piece = memory_take(sizeof *piece + size);
     piece->next = pool->pieces;
     pool->pieces = piece;
     return piece->bytes;
@@ -21,10 +35,7 @@ void *pool_take(struct pool *pool, size_t size)
 
 char *pool_copy(struct pool *pool, const char *text, size_t length)
 {
-    char *copy = pool_take(pool, length + 1);
-    if (copy)
-        memcpy(copy, text, length);
-    return copy;
+    return memcpy(pool_take(pool, length + 1), text, length);
 }
 
 void pool_fini(struct pool *pool)
@@ -42,11 +53,8 @@ void *array_add(void *items, size_t *count, size_t item_bytes)
     char *list;
     memcpy(&list, items, sizeof list);
     if ((*count & (*count - 1)) == 0) {
-        char *grown = reallocarray(list, *count ? 2 * *count : 1, item_bytes);
-        if (!grown)
-            return NULL;
-        memcpy(items, &grown, sizeof grown);
-        list = grown;
+        list = memory_need(reallocarray(list, *count ? 2 * *count : 1, item_bytes));
+        memcpy(items, &list, sizeof list);
     }
     return memset(list + (*count)++ * item_bytes, 0, item_bytes);
 }

@@ -5,6 +5,7 @@
 #include "loadtest/commands/commands.h"
 
 #include "base/error.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/base/process.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/page/page.h"
@@ -84,10 +85,8 @@ int command_report(const struct report_options *options)
 {
     struct error error;
     char folders[OPTION_LIST_MAX][PATH_BYTES];
-    struct page_run *runs = calloc(OPTION_LIST_MAX, sizeof *runs);
+    struct page_run *runs = memory_take(OPTION_LIST_MAX * sizeof *runs);
 
-    if (!runs)
-        return process_fail("out of memory");
     bool made = read_all(options, runs, folders, &error);
     if (made)
         made = write_page(options, runs, &error);

@@ -158,15 +158,13 @@ static size_t place_of(const struct matrix *matrix, const struct cell *cell)
     return place;
 }
 
-static bool insert(struct matrix *matrix, const struct cell *cell, struct error *error)
+static void insert(struct matrix *matrix, const struct cell *cell)
 {
     size_t place = place_of(matrix, cell);
-    if (!array_add(&matrix->cells, &matrix->count, sizeof *cell))
-        return error_fail(error, "out of memory");
+    struct cell *end = array_add(&matrix->cells, &matrix->count, sizeof *cell);
     struct cell *into = &matrix->cells[place];
-    memmove(into + 1, into, (matrix->count - 1 - place) * sizeof *into);
+    memmove(into + 1, into, (size_t)(end - into) * sizeof *into);
     *into = *cell;
-    return true;
 }
 
 /* A run that is counted twice says less than two. */
@@ -219,7 +217,9 @@ bool matrix_join(struct matrix *to, const struct matrix *from, struct error *err
     for (size_t i = 0; i < from->count; i++) {
         const struct cell *cell = &from->cells[i];
         struct cell *same = matrix_find(to, cell->strategy.name, cell->fault);
-        if (same ? !merge(same, cell, error) : !insert(to, cell, error))
+        if (!same)
+            insert(to, cell);
+        else if (!merge(same, cell, error))
             return false;
     }
     if (to->joined++ == 0) {

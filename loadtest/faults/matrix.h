@@ -67,7 +67,7 @@ struct cell *matrix_find(const struct matrix *matrix, const char *strategy,
                          const struct fault *fault);
 
 /* Adds the runs of `from` to those of `to`, and the cells that it has not. False, and `to` is of no
- * use any more: a run is in both, a cell is not expected to do the same in both, out of memory. */
+ * use any more: a run is in both, a cell is not expected to do the same in both. */
 bool matrix_join(struct matrix *to, const struct matrix *from, struct error *error);
 
 /* Whether the column has a control that was red. */

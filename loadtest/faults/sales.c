@@ -1,6 +1,8 @@
 /* See trial.h. */
 #include "loadtest/faults/trial.h"
 
+#include "loadtest/base/pool.h"
+
 #include <stdlib.h>
 
 static bool is_sale(const struct ledger_op *op)
@@ -14,17 +16,16 @@ static int by_time(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The times of the sales in order, and how many. NULL: no memory. */
+/* The times of the sales in order, and how many. */
 static int64_t *list_times(const struct ledger *ledger, size_t *count)
 {
-    int64_t *times = calloc(ledger->ops_count + 1, sizeof *times);
+    int64_t *times = memory_take((ledger->ops_count + 1) * sizeof *times);
     *count = 0;
-    for (size_t i = 0; times && i < ledger->ops_count; i++) {
+    for (size_t i = 0; i < ledger->ops_count; i++) {
         if (is_sale(&ledger->ops[i]))
             times[(*count)++] = ledger->ops[i].end_us;
     }
-    if (times)
-        qsort(times, *count, sizeof *times, by_time);
+    qsort(times, *count, sizeof *times, by_time);
     return times;
 }
 

@@ -2,6 +2,7 @@
 #include "loadtest/faults/trial.h"
 
 #include "base/clock.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/judge/claims/check.h"
 #include "loadtest/judge/evidence/rows_read.h"
 #include "loadtest/ledger/ledger_read.h"
@@ -330,9 +331,7 @@ static void tidy(struct fault_site *site, const struct trial_result *result, boo
 
 bool trial_run(const struct trial_plan *plan, struct trial_result *result, struct error *error)
 {
-    struct fault_site *site = calloc(1, sizeof *site);
-    if (!site)
-        return error_fail(error, "out of memory");
+    struct fault_site *site = memory_take(sizeof *site);
     *result = (struct trial_result){.verdict = TRIAL_INVALID, .seed = plan->seed};
     site->plan = plan;
     fault_plan_make(&site->schedule, &plan->fault->settings, FAULT_INSTANCES, plan->seed);

@@ -3,6 +3,7 @@
  * what is needed here, is not guessed at. */
 #include "loadtest/report/matrix_report.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/report/document/document.h"
 #include "loadtest/report/files.h"
 
@@ -156,9 +157,7 @@ static bool take_matrix(const json_t *document, struct matrix *out, struct error
     const json_t *cells = json_object_get(document, "cells");
     if (!json_is_array(cells) || json_array_size(cells) == 0)
         return error_fail(error, "it has no \"cells\": it is no faults.json");
-    out->cells = calloc(json_array_size(cells), sizeof *out->cells);
-    if (!out->cells)
-        return error_fail(error, "out of memory");
+    out->cells = memory_take(json_array_size(cells) * sizeof *out->cells);
     if (!take_integer(document, "seed", INT64_MIN, &out->seed, error) ||
         !take_integer(document, "runs", 0, &out->runs, error))
         return false;

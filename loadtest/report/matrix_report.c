@@ -244,9 +244,8 @@ static json_t *matrix_json(const struct matrix *matrix)
                      matrix->made_on, "cells", cells);
 }
 
-static void write_content(FILE *to, const void *context)
+static void write_content(FILE *to, const struct matrix *matrix)
 {
-    const struct matrix *matrix = context;
     fputs("<div data-draw=\"files\"></div><p class=\"note\">", to);
     if (matrix->joined > 0) {
         fprintf(to, "%zu ", matrix->joined);
@@ -277,8 +276,12 @@ bool matrix_write(const char *folder, const struct matrix *matrix, struct error 
         print_table(file, matrix, &markdown);
     if (!file || !files_close(file, "faults.md", error))
         return false;
+    FILE *page = page_begin(folder, error);
+    if (!page)
+        return false;
     json_t *files = json_object();
     page_add_file(files, folder, "faults.json");
     page_add_file(files, folder, "faults.md");
-    return page_write(folder, write_content, matrix, json_pack("[{so}]", "files", files), error);
+    write_content(page, matrix);
+    return page_end(page, json_pack("[{so}]", "files", files), error);
 }

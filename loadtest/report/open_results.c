@@ -1,6 +1,7 @@
 /* See results.h. */
 #include "loadtest/report/results.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/report/files.h"
 
 #include <inttypes.h>
@@ -143,11 +144,10 @@ json_t *open_results_steps(const struct latency *latency)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to)
-        return NULL;
+    FILE *to = memory_need(open_memstream(&text, &size));
     latency_write(to, latency);
-    json_t *steps = fclose(to) == 0 ? json_string(text) : NULL;
+    fclose(to);
+    json_t *steps = json_string(text);
     free(text);
     return steps;
 }
@@ -169,7 +169,7 @@ static json_t *json_classes(const struct load_part *part, const struct latency *
 #define FIGURE(member, class)                                                                      \
     (offsetof(struct timeline_slice, member) + (size_t)(class) * sizeof(int64_t))
 
-/* "3 17 0": the figure of each slice. NULL: out of memory, or all are 0. */
+/* "3 17 0": the figure of each slice. NULL: all are 0. */
 static json_t *json_slices(const struct timeline *timeline, size_t figure)
 {
     char text[TIMELINE_ROOM * sizeof " -9223372036854775808"];

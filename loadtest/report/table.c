@@ -1,6 +1,7 @@
 /* See results.h. */
 #include "loadtest/report/results.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/base/utf8.h"
 
 #include <inttypes.h>
@@ -311,12 +312,8 @@ void table_print(FILE *to, const struct document *document, const struct table_s
     const json_t *settings = json_object_get(document->json, "settings");
     struct table table = {.style = *style,
                           .to = to,
-                          .rows = calloc(document->count + 1, sizeof *table.rows),
+                          .rows = memory_take((document->count + 1) * sizeof *table.rows),
                           .limited = document_integer(settings, "limit_per_user") > 0};
-    if (!table.rows) {
-        fprintf(to, "no table: out of memory\n"); /* the empty tally says that it is no run */
-        return;
-    }
     for (; table.count < document->count; table.count++) {
         const struct line *line = &document->lines[table.count];
         const struct line *measure = document_conditional(document, line->instances);

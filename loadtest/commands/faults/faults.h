@@ -14,9 +14,8 @@ bool faults_plan_make(struct matrix *out, const struct faults_options *options,
                       const struct harness *harness, struct error *error);
 
 /* faults_command.c: what lets a pipeline go on after a matrix of faults. A run of a cell, when it
- * counts, is judged by --fail-if. False: out of memory. */
-bool faults_judge(struct gate *gate, const struct cell *cell, const struct trial_result *result,
-                  struct error *error);
+ * counts, is judged by --fail-if. */
+void faults_judge(struct gate *gate, const struct cell *cell, const struct trial_result *result);
 /* A case of JUnit's for each cell, and for each column whether its control was seen to fail. */
 void faults_add_cases(struct junit *junit, const struct matrix *matrix);
 

@@ -7,6 +7,7 @@
  */
 #include "loadtest/commands/commands.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/commands/faults/faults.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/matrix_report.h"
@@ -43,15 +44,14 @@ struct faults_run {
     struct gate gate;
 };
 
-bool faults_judge(struct gate *gate, const struct cell *cell, const struct trial_result *result,
-                  struct error *error)
+void faults_judge(struct gate *gate, const struct cell *cell, const struct trial_result *result)
 {
     char name[sizeof((struct gate_load *)NULL)->group];
     if (result->verdict == TRIAL_INVALID)
-        return true;
+        return;
     snprintf(name, sizeof name, "%s/%s, seed %" PRId64, cell->strategy.name, cell->fault->name,
              result->seed);
-    return gate_judge(gate, name, name, &result->measured, error);
+    gate_judge(gate, name, name, &result->measured);
 }
 
 /* A release has no test's strategies. */
@@ -80,8 +80,7 @@ static bool run_cell(struct faults_run *run, struct cell *cell, struct error *er
             return error_prefix(error, "%s/%s", cell->strategy.name, cell->fault->name);
         cell_add(cell, &result);
         say_run(cell, &result);
-        if (!faults_judge(&run->gate, cell, &result, error))
-            return false;
+        faults_judge(&run->gate, cell, &result);
     }
     return true;
 }
@@ -193,11 +192,9 @@ static bool break_things(struct faults_run *run, int *status, struct error *erro
 
 int command_faults(const struct faults_options *options)
 {
-    struct faults_run *run = calloc(1, sizeof *run);
+    struct faults_run *run = memory_take(sizeof *run);
     struct error error = {.text = ""};
     int status = 2;
-    if (!run)
-        return process_fail("out of memory");
     run->options = options;
     bool made =
         gate_open(&run->gate, &options->shared, &error) &&

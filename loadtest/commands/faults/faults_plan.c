@@ -82,17 +82,13 @@ static bool split(const struct making *making, const char *name, const char *fla
     return *fault || error_prefix(error, "%s", flag);
 }
 
-static bool add_cell(const struct making *making, const struct fault *fault, const struct cell *row,
-                     struct error *error)
+static void add_cell(const struct making *making, const struct fault *fault, const struct cell *row)
 {
     struct matrix *matrix = making->matrix;
     struct cell *cell = array_add(&matrix->cells, &matrix->count, sizeof *cell);
-    if (!cell)
-        return error_fail(error, "out of memory");
     *cell = *row;
     cell->fault = fault;
     cell->expected = cell_expectation_of(fault, &row->strategy);
-    return true;
 }
 
 static bool is_all(const struct option_list *list)
@@ -111,7 +107,7 @@ static bool is_asked_for(const struct faults_options *options, const struct faul
     return false;
 }
 
-static bool add_cells(const struct making *making, const struct cell *row, struct error *error)
+static void add_cells(const struct making *making, const struct cell *row)
 {
     const struct faults_options *options = making->options;
     for (size_t i = 0; i < fault_count(); i++) {
@@ -119,11 +115,9 @@ static bool add_cells(const struct making *making, const struct cell *row, struc
         /* A control has a cell in its own column, and one where nothing is done. */
         bool has = !row->control || row->control == fault->own || fault == &fault_calm;
         if (has && is_asked_for(options, fault) &&
-            (!options->promised || cell_expectation_of(fault, &row->strategy) == CELL_HOLDS) &&
-            !add_cell(making, fault, row, error))
-            return false;
+            (!options->promised || cell_expectation_of(fault, &row->strategy) == CELL_HOLDS))
+            add_cell(making, fault, row);
     }
-    return true;
 }
 
 /* Its cell under the fault, or with NULL under all that are asked for, where there is a server that
@@ -136,11 +130,14 @@ static bool add(const struct making *making, const struct cell *row, const struc
                          : !can_run(making, row->control)
                              ? "it needs a server with failpoints, by --control-binary"
                              : NULL;
-    if (!reason)
-        return fault ? add_cell(making, fault, row, error) : add_cells(making, row, error);
-    if (!making->several)
+    if (reason && !making->several)
         return error_fail(error, "%s: %s", name, reason);
-    fprintf(stderr, "seckill-loadtest: left out: %s (%s)\n", name, reason);
+    if (reason)
+        fprintf(stderr, "seckill-loadtest: left out: %s (%s)\n", name, reason);
+    else if (fault)
+        add_cell(making, fault, row);
+    else
+        add_cells(making, row);
     return true;
 }
 

@@ -36,8 +36,7 @@ struct shop_run {
 static bool tell(struct shop_run *run, const struct told *told, int *status, struct error *error)
 {
     told_print(stdout, told);
-    if (!gate_judge(&run->gate, run->target.name, "", told->measured, error))
-        return false;
+    gate_judge(&run->gate, run->target.name, "", told->measured);
     gate_print(stdout, &run->gate);
     sale_add_cases(&run->gate.junit, &run->target, told->sale);
     if (!told_write(told, error) || !told_page(told, error))

@@ -263,7 +263,7 @@ static json_t *files_json(const struct page_run *run)
 }
 
 /* What the script draws of a run, beside what results.json says, which is among its files: its
- * lines with their latencies. NULL: out of memory. */
+ * lines with their latencies. */
 static json_t *drawn_of(const struct page_run *run)
 {
     const struct document *document = &run->document;
@@ -275,11 +275,6 @@ static json_t *drawn_of(const struct page_run *run)
     return json_pack("{so so so ss* sb}", "name", said, "lines", lines, "files", files_json(run),
                      "over", document->over, "unpaid", (int)is_unpaid(document));
 }
-
-struct runs {
-    const struct page_run *items;
-    size_t count;
-};
 
 static void draw(FILE *to, const char *what, size_t run)
 {
@@ -299,34 +294,25 @@ static void write_run(FILE *to, const struct page_run *run, size_t number)
     draw(to, "conditions", number);
 }
 
-static void content(FILE *to, const void *context)
-{
-    const struct runs *runs = context;
-
-    if (runs->count > 1)
-        compare_write(to, runs->items, runs->count);
-    for (size_t i = 0; i < runs->count; i++) {
-        if (runs->count > 1) {
-            fputs("<h2 class=\"run\">", to);
-            words_text(to, runs->items[i].name);
-            fputs("</h2>\n", to);
-        }
-        write_run(to, &runs->items[i], i);
-    }
-}
-
 bool page_write_runs(const char *folder, const struct page_run *runs, size_t count,
                      struct error *error)
 {
-    const struct runs all = {runs, count};
+    FILE *to = page_begin(folder, error);
+    if (!to)
+        return false;
     json_t *drawn = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        if (json_array_append_new(drawn, drawn_of(&runs[i])) != 0) {
-            json_decref(drawn);
-            drawn = NULL;
+    if (count > 1)
+        compare_write(to, runs, count);
+    for (size_t i = 0; i < count; i++) {
+        if (count > 1) {
+            fputs("<h2 class=\"run\">", to);
+            words_text(to, runs[i].name);
+            fputs("</h2>\n", to);
         }
-    return page_write(folder, content, &all, drawn, error);
+        write_run(to, &runs[i], i);
+        json_array_append_new(drawn, drawn_of(&runs[i]));
+    }
+    return page_end(to, drawn, error);
 }
 
 bool page_write_run(const char *folder, const struct document *document, struct error *error)

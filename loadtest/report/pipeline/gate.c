@@ -86,25 +86,19 @@ int gate_exit_status(const struct gate *gate, int verdicts)
 }
 
 /* `judged` is taken; NULL: there are no figures. */
-static bool add(struct gate *gate, const char *group, const char *whose, json_t *judged,
-                struct error *error)
+static void add(struct gate *gate, const char *group, const char *whose, json_t *judged)
 {
     struct gate_load *load = array_add(&gate->loads, &gate->count, sizeof *load);
-    if (!load) {
-        json_decref(judged);
-        return error_fail(error, "out of memory");
-    }
     load->judged = judged;
     snprintf(load->group, sizeof load->group, "%s", group);
     snprintf(load->whose, sizeof load->whose, "%s", whose);
-    return true;
 }
 
-bool gate_judge(struct gate *gate, const char *group, const char *whose,
-                const struct measured *measured, struct error *error)
+void gate_judge(struct gate *gate, const char *group, const char *whose,
+                const struct measured *measured)
 {
-    return gate->fail_if.count == 0 ||
-           add(gate, group, whose, gate_load_json(&gate->fail_if, measured), error);
+    if (gate->fail_if.count > 0)
+        add(gate, group, whose, gate_load_json(&gate->fail_if, measured));
 }
 
 static void end_broken(const json_t *run, struct junit_case *one)
@@ -143,7 +137,7 @@ static void end_phase(const json_t *run, bool has_thresholds, const json_t *judg
 }
 
 /* Its case is named "speed, 3 instances, round 1": the strategy stands beside it. */
-static bool take_phase(struct gate *gate, const json_t *run, struct error *error)
+static void take_phase(struct gate *gate, const json_t *run)
 {
     bool has_thresholds = gate->fail_if.count > 0 && !document_is(run, "phase", "truth");
     json_t *judged = json_object_get(run, "thresholds");
@@ -157,7 +151,8 @@ static bool take_phase(struct gate *gate, const json_t *run, struct error *error
                              .seconds = json_number_value(json_object_get(run, "duration_s"))};
     end_phase(run, has_thresholds, judged, &one);
     junit_add(&gate->junit, &one);
-    return !has_thresholds || add(gate, "", whose, json_incref(judged), error);
+    if (has_thresholds)
+        add(gate, "", whose, json_incref(judged));
 }
 
 static void add_line(struct junit *junit, const struct line *line)
@@ -176,18 +171,16 @@ static void add_line(struct junit *junit, const struct line *line)
     junit_add(junit, &one);
 }
 
-bool gate_take(struct gate *gate, const struct document *document, struct error *error)
+void gate_take(struct gate *gate, const struct document *document)
 {
     for (size_t i = 0; i < json_array_size(document->runs); i++)
-        if (!take_phase(gate, json_array_get(document->runs, i), error))
-            return false;
+        take_phase(gate, json_array_get(document->runs, i));
     for (size_t i = 0; i < json_array_size(document->runs); i++) {
         const json_t *run = json_array_get(document->runs, i);
         const struct line *line = document_line_of(document, run);
         if (line && line->first == run)
             add_line(&gate->junit, line);
     }
-    return true;
 }
 
 static void add_load(struct junit *junit, const struct gate_load *load)

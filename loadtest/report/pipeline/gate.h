@@ -80,12 +80,12 @@ bool gate_open(struct gate *gate, const struct options *options, struct error *e
  * its own; NULL: nothing. */
 bool gate_close(struct gate *gate, const char *command, const char *ended, struct error *error);
 
-/* Judges a load that is no phase. False: out of memory. */
-bool gate_judge(struct gate *gate, const char *group, const char *whose,
-                const struct measured *measured, struct error *error);
+/* Judges a load that is no phase. */
+void gate_judge(struct gate *gate, const char *group, const char *whose,
+                const struct measured *measured);
 /* The phases, as they were judged when they were measured, with a case for each, and one for each
- * line's verdict. False: out of memory. */
-bool gate_take(struct gate *gate, const struct document *document, struct error *error);
+ * line's verdict. */
+void gate_take(struct gate *gate, const struct document *document);
 
 /* A line for each threshold of a load that fails it, or one that says that all held. Without
  * thresholds nothing is printed. */

@@ -1,6 +1,7 @@
 /* See gate.h. */
 #include "loadtest/report/pipeline/gate.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/page/page.h"
 
@@ -28,8 +29,8 @@ bool junit_open(struct junit *junit, const char *path, struct error *error)
     junit->file = fopen(path, "w");
     if (!junit->file)
         return error_fail(error, "--junit: cannot write %s: %s", path, strerror(errno));
-    junit->cases = open_memstream(&junit->text, &junit->size);
-    return junit->cases || error_fail(error, "out of memory");
+    junit->cases = memory_need(open_memstream(&junit->text, &junit->size));
+    return true;
 }
 
 static void write_attribute(FILE *to, const char *name, const char *value)
@@ -88,15 +89,15 @@ static void write_begin(const struct junit *junit, const char *element, const ch
 bool junit_close(struct junit *junit, const char *suite, struct error *error)
 {
     bool written = true;
-    if (junit->cases && fclose(junit->cases) != 0)
-        written = error_fail(error, "%s: out of memory", junit->path);
     if (junit->file) {
+        fclose(junit->cases);
+        memory_need(junit->text);
         fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", junit->file);
         write_begin(junit, "testsuites", suite);
         write_begin(junit, "testsuite", suite);
         fwrite(junit->text, 1, junit->size, junit->file);
         fputs("</testsuite>\n</testsuites>\n", junit->file);
-        written = files_close(junit->file, junit->path, error) && written;
+        written = files_close(junit->file, junit->path, error);
     }
     free(junit->text);
     *junit = (struct junit){.count = 0};

@@ -71,15 +71,13 @@ static void write_answers(FILE *to, const struct sale_answers *answers)
     fputs("</table></div>\n", to);
 }
 
-static void write_page(FILE *to, const void *context)
-{
-    const struct told *told = context;
-    write_banner(to, told);
-    write_claims(to, &told->sale->judgement);
-    write_answers(to, told->answers);
-}
-
 bool told_page(const struct told *told, struct error *error)
 {
-    return page_write(told->plan->folder, write_page, told, json_array(), error);
+    FILE *page = page_begin(told->plan->folder, error);
+    if (!page)
+        return false;
+    write_banner(page, told);
+    write_claims(page, &told->sale->judgement);
+    write_answers(page, told->answers);
+    return page_end(page, json_array(), error);
 }
