@@ -137,11 +137,10 @@ TEST(nothing_is_answered_with_what_there_is)
         assert_in_range(strcspn(line, "\n"), 0, 80); /* a terminal's columns */
 }
 
-static int set_up(void **state)
+BEFORE_ALL()
 {
-    (void)state;
     program = program_create(0);
-    return setenv("SECKILL_DATABASE", program_database(), 1);
+    setenv("SECKILL_DATABASE", program_database(), 1);
 }
 
-TEST_GROUP(set_up, program_end)
+TEST_GROUP(NULL, program_end)

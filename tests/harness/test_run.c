@@ -299,14 +299,13 @@ TEST(an_interrupt_stops_everything)
     assert_false(somebody_runs(SERVER, getpid()));
 }
 
-static int tear_down(void **state)
+TEST_EACH(program_alone, NULL)
+
+AFTER_EACH()
 {
     if (running)
         program_destroy(running);
     running = NULL;
-    redis_own_teardown(state);
+    redis_own_teardown(NULL);
     program_destroy(program);
-    return 0;
 }
-
-TEST_EACH(program_alone, tear_down)

@@ -22,7 +22,8 @@ static struct error error;
 
 #define SECRET "hush"
 
-static char programs[64], noted[96], server[96], pgbench[96];
+static const char *programs;
+static char noted[96], server[96], pgbench[96];
 static char database[512], redis[128];
 
 /* A script in `programs` that becomes `real`. */
@@ -37,13 +38,11 @@ static void write_script(const char *name, const char *real, char *path, size_t 
     assert_int_equal(chmod(path, 0755), 0);
 }
 
-static int set_up(void **state)
+BEFORE_ALL()
 {
-    (void)state;
     char real[1024], wrk[96], path[4096];
     program = program_create(0);
-    snprintf(programs, sizeof programs, "/tmp/seckill-secrets.XXXXXX");
-    assert_non_null(mkdtemp(programs));
+    programs = t_folder();
     snprintf(noted, sizeof noted, "%s/noted", programs);
     write_script("seckill-server", SERVER, server, sizeof server);
     assert_true(process_find("wrk", "", real, sizeof real));
@@ -57,14 +56,12 @@ static int set_up(void **state)
         redis_own_start((const char *const[]){"--requirepass", SECRET "-redis", NULL});
     snprintf(redis, sizeof redis, "redis://:" SECRET "-redis@127.0.0.1:%d/0", redis_own_port(own));
     snprintf(database, sizeof database, "%s password=" SECRET "-postgres", program_database());
-    return 0;
 }
 
-static int tear_down(void **state)
+AFTER_ALL()
 {
-    t_remove_folder(programs);
     program_destroy(program);
-    return redis_own_teardown(state);
+    redis_own_teardown(NULL);
 }
 
 static void assert_unseen(const char *where, const char *text)
@@ -202,5 +199,3 @@ TEST(no_message_has_a_secret)
         t_says(program->output, cases[i].says);
     }
 }
-
-TEST_GROUP(set_up, tear_down)

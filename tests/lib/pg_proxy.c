@@ -13,7 +13,7 @@
 enum { POLL_US = 1000 };
 
 struct pg_proxy {
-    char folder[64];
+    const char *folder;
     struct relay *relay;
     enum relay_type armed;
     int64_t bitten;   /* by that type, before it was armed */
@@ -28,8 +28,7 @@ struct pg_proxy *pg_proxy_create(const char *folder)
     struct error error;
 
     assert_non_null(proxy);
-    strcpy(proxy->folder, "/tmp/seckill-proxy.XXXXXX");
-    assert_non_null(mkdtemp(proxy->folder));
+    proxy->folder = t_folder();
     snprintf(own, sizeof own, "%s/.s.PGSQL.5432", proxy->folder);
     snprintf(real, sizeof real, "%s/.s.PGSQL.5432", folder);
     proxy->relay = relay_start(RELAY_POSTGRES, own, real, &error);
@@ -43,7 +42,6 @@ void pg_proxy_destroy(struct pg_proxy *proxy)
     if (!proxy)
         return;
     relay_stop(proxy->relay);
-    rmdir(proxy->folder);
     free(proxy);
 }
 

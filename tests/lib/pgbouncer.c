@@ -20,7 +20,7 @@
 enum { EXIT_SKIPPED = 77, POLL_US = 10000 };
 
 struct pgbouncer {
-    char folder[32];
+    const char *folder;
     char server[128];
     int pool;
     pid_t pid;
@@ -167,8 +167,7 @@ struct pgbouncer *pgbouncer_start(const char *folder, int pool, bool names)
     const struct passwd *to = owner();
 
     assert_non_null(bouncer);
-    strcpy(bouncer->folder, "/tmp/seckill-bouncer.XXXXXX");
-    assert_non_null(mkdtemp(bouncer->folder));
+    bouncer->folder = t_folder();
     if (to)
         assert_int_equal(chown(bouncer->folder, to->pw_uid, to->pw_gid), 0);
     snprintf(bouncer->server, sizeof bouncer->server, "%s", folder);
@@ -188,7 +187,6 @@ void pgbouncer_stop(struct pgbouncer *bouncer)
         return;
     kill(bouncer->pid, SIGKILL);
     waitpid(bouncer->pid, NULL, 0);
-    t_remove_folder(bouncer->folder);
     free(bouncer);
 }
 

@@ -89,6 +89,25 @@ void t_remove_folder(const char *path)
     nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+static char folders[512][32];
+static size_t folders_count;
+
+const char *t_folder(void)
+{
+    char *path = folders[folders_count++];
+
+    assert_in_range(folders_count, 1, sizeof folders / sizeof *folders);
+    snprintf(path, sizeof folders[0], "/tmp/seckill-test.XXXXXX");
+    assert_non_null(mkdtemp(path));
+    return path;
+}
+
+static void remove_folders(void)
+{
+    while (folders_count > 0)
+        t_remove_folder(folders[--folders_count]);
+}
+
 char *t_read_all(const char *path)
 {
     FILE *file = t_open(path);
@@ -253,6 +272,7 @@ int t_run(const char *group, const struct CMUnitTest *tests, size_t count, CMFix
         failed = _cmocka_run_group_tests(group, chosen, n, setup, teardown ? tear_down : NULL);
         failed += !torn_down; /* cmocka says so, and counts it nowhere */
     }
+    remove_folders();
     free(chosen);
     return failed;
 }
@@ -276,14 +296,14 @@ void t_add(struct CMUnitTest test, bool own)
 
 void t_each(CMFixtureFunction setup, CMFixtureFunction teardown)
 {
-    added.setup = setup;
-    added.teardown = teardown;
+    added.setup = setup ? setup : added.setup;
+    added.teardown = teardown ? teardown : added.teardown;
 }
 
 void t_group(CMFixtureFunction setup, CMFixtureFunction teardown)
 {
-    added.group_setup = setup;
-    added.group_teardown = teardown;
+    added.group_setup = setup ? setup : added.group_setup;
+    added.group_teardown = teardown ? teardown : added.group_teardown;
 }
 
 int t_run_all(CMFixtureFunction setup, CMFixtureFunction teardown)

@@ -67,6 +67,10 @@ void t_write(const char *path, const char *text);
 /* A folder with all that is in it, as far as that goes. */
 void t_remove_folder(const char *path);
 
+/* A new folder below /tmp; it goes, with all that is in it, when the program's tests are over. The
+ * path stays. */
+const char *t_folder(void);
+
 /* All of a file, a text; free it. The test fails when it cannot. */
 char *t_read_all(const char *path);
 
@@ -124,7 +128,7 @@ int t_run_all(CMFixtureFunction setup, CMFixtureFunction teardown);
 /* The same, with what TEST_GROUP said. */
 int t_main(void);
 
-/* What the macros call; `own`: TEST_EACH does not concern this one. */
+/* What the macros call; `own`: TEST_EACH does not concern this one. NULL leaves what was said. */
 void t_add(struct CMUnitTest test, bool own);
 void t_each(CMFixtureFunction setup, CMFixtureFunction teardown);
 void t_group(CMFixtureFunction setup, CMFixtureFunction teardown);
@@ -136,6 +140,12 @@ void t_group(CMFixtureFunction setup, CMFixtureFunction teardown);
 /* Wherever it stands in the file: what begins and ends each test of the program, or all of it. */
 #define TEST_EACH(setup, teardown)  T_SAY(t_each, setup, teardown)
 #define TEST_GROUP(setup, teardown) T_SAY(t_group, setup, teardown)
+
+/* The same as a body, which is called before_each() in the file, and so on. */
+#define BEFORE_EACH() T_BODY(before_each, t_each(before_each_hook, NULL))
+#define AFTER_EACH()  T_BODY(after_each, t_each(NULL, after_each_hook))
+#define BEFORE_ALL()  T_BODY(before_all, t_group(before_all_hook, NULL))
+#define AFTER_ALL()   T_BODY(after_all, t_group(NULL, after_all_hook))
 
 #define T_TEST(name, own, setup, teardown)                                                         \
     static void name(void **state);                                                                \
@@ -150,6 +160,20 @@ void t_group(CMFixtureFunction setup, CMFixtureFunction teardown);
     {                                                                                              \
         what(setup, teardown);                                                                     \
     }
+
+#define T_BODY(name, say)                                                                          \
+    static void name(void);                                                                        \
+    static int name##_hook(void **state)                                                           \
+    {                                                                                              \
+        (void)state;                                                                               \
+        name();                                                                                    \
+        return 0;                                                                                  \
+    }                                                                                              \
+    __attribute__((constructor)) static void name##_said(void)                                     \
+    {                                                                                              \
+        say;                                                                                       \
+    }                                                                                              \
+    static void name(void)
 
 #undef cmocka_run_group_tests
 #define cmocka_run_group_tests(tests, setup, teardown)                                             \

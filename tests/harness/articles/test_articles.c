@@ -208,9 +208,8 @@ TEST(every_row_is_one_that_can_be_run)
     }
 }
 
-static int set_up(void **state)
+BEFORE_EACH()
 {
-    (void)state;
     program = program_create(0);
     program->options.out = program->folder;
     program->options.server_binary = SERVER;
@@ -220,16 +219,11 @@ static int set_up(void **state)
     harness = calloc(1, sizeof *harness);
     assert_non_null(harness);
     t_done(harness_init(harness, &program->options, &error), error);
-    return 0;
 }
 
-static int tear_down(void **state)
+AFTER_EACH()
 {
-    (void)state;
     harness_fini(harness);
     free(harness);
     program_destroy(program);
-    return 0;
 }
-
-TEST_EACH(set_up, tear_down)

@@ -264,12 +264,10 @@ TEST(a_strategy_that_is_absent_is_left_out)
     t_says(text(row, "why"), "redis-queue");
 }
 
-static int setup(void **state)
+BEFORE_EACH()
 {
-    (void)state;
     program = program_create(0);
     program->options.schema = schema;
-    return 0;
 }
 
-TEST_EACH(setup, program_end)
+TEST_EACH(NULL, program_end)

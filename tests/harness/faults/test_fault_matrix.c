@@ -129,28 +129,19 @@ TEST(runs_that_count_are_judged)
 /* In pieces ----------------------------------------------------------------------------------- */
 
 /* Folders of a test, each with a faults.json. */
-struct folders {
-    char names[3][64];
+static struct {
+    const char *names[3];
     size_t count;
-};
+} folders;
 
-static struct folders folders;
-
-static int end(void **state)
+AFTER_EACH()
 {
-    (void)state;
-    for (size_t i = 0; i < folders.count; i++)
-        t_remove_folder(folders.names[i]);
     folders.count = 0;
-    return 0;
 }
 
 static const char *new_folder(void)
 {
-    char *name = folders.names[folders.count++];
-    snprintf(name, sizeof folders.names[0], "/tmp/seckill-join-XXXXXX");
-    assert_non_null(mkdtemp(name));
-    return name;
+    return folders.names[folders.count++] = t_folder();
 }
 
 static void write_cells(struct cell *cells, size_t count, const char *server)
@@ -350,5 +341,3 @@ TEST(what_is_no_matrix_is_refused)
     t_write(path, "{\"cells\": [{}], \"seed\": 1, \"runs\": 3}");
     expect_refusal("cells[0]: \"strategy\" is not a text");
 }
-
-TEST_EACH(NULL, end)

@@ -129,13 +129,11 @@ static struct trial_plan plan;
 static struct fault_site site = {.plan = &plan};
 static char evidence[FAULT_TEXT_SIZE];
 
-static int forget(void **state)
+AFTER_EACH()
 {
-    (void)state;
     ledger_fini(&site.ledger);
     plan = (struct trial_plan){.fault = NULL};
     site = (struct fault_site){.plan = &plan};
-    return 0;
 }
 
 static void sale_from(int64_t from_us, int64_t at_us, enum ledger_result result, int status)
@@ -221,7 +219,7 @@ static bool stall_bites(int64_t pause_us, int64_t other_end_us)
 {
     struct api_strategy row = strategy("conditional", true, true);
     const struct fault_interval pause = {1000000, 1000000 + pause_us};
-    forget(NULL);
+    after_each();
     plan.strategy = &row;
     snprintf(row.needs, sizeof row.needs, " postgresql ");
     sale_from(pause.begin_us - 50000, pause.heal_us + 10000, LEDGER_OK, 201);
@@ -366,5 +364,3 @@ TEST(a_way_keeps_what_stands_around_the_address)
     assert_false(way_before_postgres(&way, &uri, 0, &error));
     t_says(error.text, "keywords");
 }
-
-TEST_EACH(NULL, forget)

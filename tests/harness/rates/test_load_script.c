@@ -32,19 +32,14 @@ static void write_script(const char *path, const char *more, const char *acts)
 /* What the acts print. `more`: of the table P. */
 static char *play(const char *more, const char *acts)
 {
-    char path[] = "/tmp/seckill-script.XXXXXX";
+    const char *path = t_text("%s/script", t_folder());
     struct error error = {.text = ""};
     struct process_capture capture = {.output = output, .size = sizeof output, .limit_ms = 60000};
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
     write_script(path, more, acts);
     const char *const argv[] = {"wrk", "-t1", "-c1", "-d1s", "-s", path, "http://127.0.0.1:1",
                                 NULL};
     output[0] = '\0';
-    bool made = process_capture(argv, &capture, &error);
-    unlink(path);
-    if (!made)
+    if (!process_capture(argv, &capture, &error))
         fail_msg("%s: %s", error.text, output);
     return output;
 }

@@ -19,9 +19,8 @@ static const struct buyer_reply busy = {.status = 503};
 static const struct buyer_reply silence = {.status = 0};
 
 /* A buyer of three tickets who does nothing else, on the first of two nights. */
-static int set_up(void **state)
+BEFORE_EACH()
 {
-    (void)state;
     hall_init(&hall, 1000001, 2, 21);
     tally = (struct crowd_tally){0};
     buyer_arrive(&buyer, &hall, 7, &random_state);
@@ -30,7 +29,6 @@ static int set_up(void **state)
     buyer.quantity = 3;
     buyer.looks = 0;
     buyer.presses_twice = buyer.repeats = buyer.comes_back = false;
-    return 0;
 }
 
 static bool learn(const struct buyer_reply *reply)
@@ -137,21 +135,21 @@ TEST(two_presses_are_one_order)
     assert_int_equal(hall.sold, 3);
     HAS(tally, bought, 1, repeated, 1, repeated_wrongly, 0);
 
-    set_up(NULL);
+    before_each();
     assert_true(learn_two(&sold, &other));
     assert_int_equal(tally.repeated_wrongly, 1);
-    set_up(NULL);
+    before_each();
     assert_true(learn_two(&gone, &sold)); /* one key was told both */
     assert_int_equal(tally.repeated_wrongly, 1);
     assert_int_equal(hall.sold, 3);
-    set_up(NULL);
+    before_each();
     assert_true(learn_two(&gone, &gone));
     assert_int_equal(tally.repeated_wrongly, 0);
-    set_up(NULL);
+    before_each();
     assert_true(learn_two(&silence, &sold)); /* the second was answered: that is enough */
     assert_int_equal(tally.repeated, 0);
     assert_int_equal(hall.sold, 3);
-    set_up(NULL);
+    before_each();
     assert_false(learn_two(&silence, &busy));
 }
 
@@ -187,7 +185,7 @@ TEST(what_makes_no_sense_is_counted)
     assert_true(learn(&limited)); /* it has nothing yet */
     assert_int_equal(buyer.step, BUYER_GOES);
     assert_int_equal(tally.unexpected, 1);
-    set_up(NULL);
+    before_each();
     assert_true(learn(&(struct buyer_reply){.status = 500}));
     buyer.step = BUYER_BUYS;
     assert_true(learn(&(struct buyer_reply){.status = 201})); /* sold, and nobody can say what */
@@ -238,5 +236,3 @@ TEST(the_line_empties)
     assert_string_equal(hall_figure(999, text), "999");
     assert_string_equal(hall_figure(-100, text), "-100");
 }
-
-TEST_EACH(set_up, NULL)

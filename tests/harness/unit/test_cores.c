@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static char root[64]; /* stands in for /sys/fs/cgroup */
+static const char *root; /* stands in for /sys/fs/cgroup */
 
 static void write_file(const char *name, const char *text)
 {
@@ -52,21 +52,9 @@ TEST_WITH(affinity_counts, NULL, NULL)
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
-static int set_up(void **state)
+BEFORE_EACH()
 {
-    (void)state;
-    snprintf(root, sizeof root, "/tmp/seckill-cgroup.XXXXXX");
-    assert_non_null(mkdtemp(root));
+    root = t_folder();
     assert_int_equal(mkdir(t_text("%s/outer", root), 0755), 0);
     assert_int_equal(mkdir(t_text("%s/outer/inner", root), 0755), 0);
-    return 0;
 }
-
-static int tear_down(void **state)
-{
-    (void)state;
-    t_remove_folder(root);
-    return 0;
-}
-
-TEST_EACH(set_up, tear_down)

@@ -10,7 +10,7 @@
 
 static struct error error;
 
-static char folder[] = "/tmp/seckill-document-XXXXXX";
+static const char *folder;
 
 TEST(lines_are_gathered)
 {
@@ -54,7 +54,6 @@ TEST(what_is_written_is_read)
     assert_true(document_read(folder, &document, &error));
     assert_float_equal(document.lines[0].figures[LINE_COMMITTED].median, 1234.56789, 1e-9);
     document_free(&document);
-    unlink(t_text("%s/results.json", folder));
     assert_false(document_write("/nowhere", json_loads(text, 0, NULL), &document, &error));
     t_says(error.text, "/nowhere/results.json");
     assert_int_equal(document.count, 1);
@@ -142,11 +141,10 @@ TEST(a_sweep_knows_its_best)
 TEST(what_is_no_result_is_refused)
 {
     struct document document;
-    char path[100];
+    const char *path = t_text("%s/results.json", folder);
 
     assert_false(document_read(folder, &document, &error));
     t_says(error.text, "results.json: No such file");
-    snprintf(path, sizeof path, "%s/results.json", folder);
     static const struct {
         const char *text, *says;
     } cases[] = {
@@ -169,19 +167,9 @@ TEST(what_is_no_result_is_refused)
         if (!strstr(error.text, cases[i].says))
             fail_msg("%s: %s", cases[i].text, error.text);
     }
-    unlink(path);
 }
 
-static int set_up(void **state)
+BEFORE_EACH()
 {
-    (void)state;
-    return mkdtemp(folder) ? 0 : 1;
+    folder = t_folder();
 }
-
-static int tear_down(void **state)
-{
-    (void)state;
-    return rmdir(folder);
-}
-
-TEST_GROUP(set_up, tear_down)

@@ -114,10 +114,7 @@ static void write_again(const char *path)
 TEST(what_is_written_is_read)
 {
     static const char begins[] = "\"began\":\"";
-    char path[] = "/tmp/seckill-ledger.XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    close(fd);
+    const char *path = t_text("%s/ledger", t_folder());
     for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
         t_done(read_text_of(written[i].text, written[i].whose), error);
         assert_true(ledger.done && !ledger.cut);
@@ -131,7 +128,6 @@ TEST(what_is_written_is_read)
         assert_string_equal(text, written[i].text);
         free(text);
     }
-    unlink(path);
 }
 
 /* A recorder may die at any byte: what it had written whole counts. */
@@ -242,11 +238,7 @@ TEST(a_file_that_cannot_be_made_or_read)
     assert_false(json_lines_close(full, &error));
 }
 
-static int tear_down(void **state)
+AFTER_ALL()
 {
-    (void)state;
     ledger_fini(&ledger);
-    return 0;
 }
-
-TEST_GROUP(NULL, tear_down)

@@ -464,11 +464,9 @@ TEST(a_header_may_be_repeated_often)
 /* A flag wins over a file that is not even there; without the flag the file is missed. */
 TEST(a_secret_may_stand_in_a_file)
 {
-    char path[] = "/tmp/seckill-options.XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, "redis://:p@h\n", 13), 13);
-    close(fd);
+    char path[64];
+    snprintf(path, sizeof path, "%s/redis", t_folder());
+    t_write(path, "redis://:p@h\n");
     redis_file = path;
     assert_true(parse("run", redis_in_a_file));
     assert_string_equal(options.redis, "redis://:p@h");

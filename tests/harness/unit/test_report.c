@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/seckill-report-XXXXXX";
-static char path[100], *page; /* of the report; the last that was written */
+static const char *folder;
+static char *page; /* the last that was written */
 
 static void write_page(const struct page_run *runs, size_t count)
 {
@@ -18,7 +18,7 @@ static void write_page(const struct page_run *runs, size_t count)
 
     t_done(page_write_runs(folder, runs, count, &error), error);
     free(page);
-    page = t_read_all(path);
+    page = t_read_all(t_text("%s/report.html", folder));
 }
 
 TEST(a_page_says_it_in_two_languages)
@@ -158,21 +158,12 @@ TEST(the_test_is_exact)
     assert_int_equal(apart_rounds_needed(104), 8);
 }
 
-static int set_up(void **state)
+BEFORE_ALL()
 {
-    (void)state;
-    if (!mkdtemp(folder))
-        return 1;
-    snprintf(path, sizeof path, "%s/report.html", folder);
-    return 0;
+    folder = t_folder();
 }
 
-static int tear_down(void **state)
+AFTER_ALL()
 {
-    (void)state;
     free(page);
-    unlink(path);
-    return rmdir(folder);
 }
-
-TEST_GROUP(set_up, tear_down)

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "lib/http/http_client.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +16,8 @@
 
 struct haproxy {
     pid_t pid; /* 0: it does not run */
-    char folder[32], address[64];
+    const char *folder;
+    char address[64];
 };
 
 struct haproxy *haproxy_create(void)
@@ -25,8 +25,7 @@ struct haproxy *haproxy_create(void)
     struct haproxy *proxy = calloc(1, sizeof *proxy);
 
     assert_non_null(proxy);
-    snprintf(proxy->folder, sizeof proxy->folder, "/tmp/seckill-haproxy.XXXXXX");
-    assert_non_null(mkdtemp(proxy->folder));
+    proxy->folder = t_folder();
     return proxy;
 }
 
@@ -88,17 +87,6 @@ bool haproxy_says(const struct haproxy *proxy, const char *text)
     return says;
 }
 
-static void delete_folder(const struct haproxy *proxy)
-{
-    DIR *folder = opendir(proxy->folder);
-
-    for (struct dirent *entry; folder && (entry = readdir(folder));)
-        unlink(haproxy_path(proxy, entry->d_name)); /* "." and ".." are none of its files */
-    if (folder)
-        closedir(folder);
-    rmdir(proxy->folder);
-}
-
 void haproxy_destroy(struct haproxy *proxy)
 {
     if (!proxy)
@@ -107,6 +95,5 @@ void haproxy_destroy(struct haproxy *proxy)
         kill(proxy->pid, SIGTERM);
         waitpid(proxy->pid, NULL, 0);
     }
-    delete_folder(proxy);
     free(proxy);
 }

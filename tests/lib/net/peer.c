@@ -24,7 +24,6 @@ struct peer {
     int length;
     int listeners[2];
     int port;
-    char folder[32];
     char path[48];
     atomic_bool stopping;
 };
@@ -102,9 +101,7 @@ static void open_path(struct peer *peer)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
 
-    strcpy(peer->folder, "/tmp/seckill-peer.XXXXXX");
-    assert_non_null(mkdtemp(peer->folder));
-    snprintf(peer->path, sizeof peer->path, "%s/socket", peer->folder);
+    snprintf(peer->path, sizeof peer->path, "%s/socket", t_folder());
     strcpy(at.sun_path, peer->path);
     peer->listeners[1] = t_socket(AF_UNIX);
     assert_int_equal(bind(peer->listeners[1], (struct sockaddr *)&at, sizeof at), 0);
@@ -132,7 +129,6 @@ void peer_stop(struct peer *peer)
     close(peer->listeners[0]);
     close(peer->listeners[1]);
     unlink(peer->path);
-    rmdir(peer->folder);
     free(peer);
 }
 

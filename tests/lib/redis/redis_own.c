@@ -22,7 +22,7 @@ struct redis_own {
     pid_t pid;
     int port;
     bool tls;
-    char folder[32];
+    const char *folder;
 };
 
 static struct redis_own *all[OWN_MAX];
@@ -99,8 +99,7 @@ static struct redis_own *make(void)
             continue;
         all[i] = calloc(1, sizeof **all);
         assert_non_null(all[i]);
-        snprintf(all[i]->folder, sizeof all[i]->folder, "/tmp/seckill-redis.XXXXXX");
-        assert_non_null(mkdtemp(all[i]->folder));
+        all[i]->folder = t_folder();
         return all[i];
     }
     fail_msg("more than %d servers", OWN_MAX);
@@ -231,7 +230,6 @@ int redis_own_teardown(void **state)
         if (!all[i])
             continue;
         end_process(all[i]);
-        t_remove_folder(all[i]->folder);
         free(all[i]);
         all[i] = NULL;
     }

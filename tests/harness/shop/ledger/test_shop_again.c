@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char path[] = "/tmp/seckill-shop-again.XXXXXX";
+static char path[64];
 
 /* Two units, one a user: ann and bob have bought, ann's key came twice and she asked for another
  * one, cid was told the truth. */
@@ -206,18 +206,12 @@ TEST(a_ledger_of_another_sale_is_refused)
     is_refused(&target, "it has audit.orders, which is not asked for there");
 }
 
-static int begin(void **state)
+BEFORE_ALL()
 {
-    (void)state;
-    int fd = mkstemp(path);
-    return fd >= 0 && close(fd) == 0 ? 0 : -1;
+    snprintf(path, sizeof path, "%s/ledger.jsonl", t_folder());
 }
 
-static int end(void **state)
+AFTER_ALL()
 {
-    (void)state;
     sale_fini(&sale);
-    return unlink(path);
 }
-
-TEST_GROUP(begin, end)

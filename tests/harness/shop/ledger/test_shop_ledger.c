@@ -249,11 +249,7 @@ TEST(a_line_may_have_8_mib)
     }
 }
 
-static int end(void **state)
+AFTER_ALL()
 {
-    (void)state;
     ledger_fini(&record);
-    return 0;
 }
-
-TEST_GROUP(NULL, end)

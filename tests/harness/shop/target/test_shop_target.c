@@ -64,23 +64,20 @@ static const char whole[] =
 
 static struct target target;
 
-static int read_whole(void **state)
+BEFORE_ALL()
 {
-    struct error error = {.code = ERROR_NONE};
+    struct error error;
 
-    shop_file_setup(state);
+    shop_file_setup(NULL);
     setenv("SHOP_TEST_SECRET", "pa55{user}", 1);
     t_write(SHOP_FILE, whole);
-    bool read = target_read(SHOP_FILE, &target, &error);
-    if (!read)
-        print_message("%s\n", error.text);
-    return read ? 0 : 1;
+    t_done(target_read(SHOP_FILE, &target, &error), error);
 }
 
-static int forget(void **state)
+AFTER_ALL()
 {
     target_fini(&target);
-    return shop_file_teardown(state);
+    shop_file_teardown(NULL);
 }
 
 TEST(the_shop_is_as_the_file_says)
@@ -301,5 +298,3 @@ TEST(vendure_is_bought_at_in_four_requests)
     HAS(vendure.purchase.rules[0], meaning, SHOP_SOLD, order, "/data/addPaymentToOrder/id");
     target_fini(&vendure);
 }
-
-TEST_GROUP(read_whole, forget)

@@ -148,18 +148,15 @@ TEST(a_damaged_file_is_named)
     program_says("2 requests went wrong, the first: --ca-file cannot be used: ");
 }
 
-static int set_up(void **state)
+BEFORE_ALL()
 {
-    int made = program_one(state);
+    program = program_create(1);
     certificates_make(program->folder);
     start_front();
-    return made;
 }
 
-static int tear_down(void **state)
+AFTER_ALL()
 {
     stop_front();
-    return program_end(state);
+    program_destroy(program);
 }
-
-TEST_GROUP(set_up, tear_down)

@@ -17,9 +17,9 @@
 
 /* A listener as a shop: one unit, three users, 7 to 9; 200 is sold. */
 static struct wire_shop {
-    char folder[64]; /* has the last sale's ledger */
-    char url[128];   /* of the purchase: /buy */
-    char login[128]; /* /login */
+    const char *folder; /* has the last sale's ledger */
+    char url[128];      /* of the purchase: /buy */
+    char login[128];    /* /login */
     int64_t timeout_ms;
     struct shop_rule sold;
     struct target target; /* POSTs to `url`, without a body */
@@ -30,9 +30,8 @@ static struct wire_shop {
 static void open_shop(void)
 {
     wire = (struct wire_shop){.timeout_ms = t_patience_us() / 1000,
-                              .folder = "/tmp/seckill-shop.XXXXXX",
+                              .folder = t_folder(),
                               .sold = {.meaning = SHOP_SOLD, .status_from = 200, .status_to = 200}};
-    assert_non_null(mkdtemp(wire.folder));
     wire.target = (struct target){
         .path = "a listener",
         .name = "a listener",
@@ -46,7 +45,6 @@ static int end(void **state)
 {
     (void)state;
     sale_fini(&wire.sale);
-    t_remove_folder(wire.folder);
     return 0;
 }
 
