@@ -2,7 +2,7 @@
  * is embedded for it. Its pictures are looked at in a browser (tests/page/test_report.py). */
 #include "lib/t.h"
 
-#include "harness/unit/hand_runs.h"
+#include "harness/fixtures/document_of.h"
 #include "loadtest/report/page/page.h"
 
 #include <stdlib.h>
