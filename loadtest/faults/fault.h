@@ -144,6 +144,8 @@ bool fault_needs_redis(const struct api_strategy *strategy);
  * until it has ended; `signal` NULL: none. False: it did not end well, or not in two minutes. */
 bool fault_tell_stack(const struct fault_site *site, const char *verb, const char *server,
                       const char *signal, struct error *error);
+/* False when the run is to stop before that. */
+bool fault_wait_until(struct fault_site *site, int64_t at_us);
 /* Deletes the shop's keys from every Redis that the strategy needs, at once in each, so that nobody
  * sees a half; of Redlock's nodes a majority forgets: fewer may. `forgotten` grows by the keys. */
 bool fault_forget_keys(struct fault_site *site, struct error *error);

@@ -25,22 +25,8 @@ enum {
     STOCK = 100000,
     STOCK_SHORT = 40,
     SETTLE_MS = 30000,
-    EXACT_BUDGET = 200000,
-    LOOK_US = 10000
+    EXACT_BUDGET = 200000
 };
-
-/* False when it is to stop. */
-static bool wait_until(struct fault_site *site, int64_t at_us)
-{
-    for (;;) {
-        int64_t now_us = clock_mono_us();
-        if (atomic_load(&site->stopping) || process_interrupted())
-            return false;
-        if (now_us >= at_us)
-            return true;
-        clock_sleep_until(clock_earlier(at_us, now_us + LOOK_US));
-    }
-}
 
 static bool make(struct fault_site *site, const struct fault_event *event, struct error *error)
 {
@@ -49,7 +35,7 @@ static bool make(struct fault_site *site, const struct fault_event *event, struc
     interval->begin_us = clock_mono_us();
     if (fault->begin && !fault->begin(site, event, error))
         return false;
-    (void)wait_until(site, site->start_us + event->heal_us);
+    (void)fault_wait_until(site, site->start_us + event->heal_us);
     interval->heal_us = clock_mono_us();
     site->count++;
     return !fault->heal || fault->heal(site, event, error);
@@ -68,7 +54,7 @@ static bool run_nemesis(struct fault_site *site, struct error *error)
 {
     for (size_t i = 0; i < site->schedule.count; i++) {
         const struct fault_event *event = &site->schedule.events[i];
-        if (!wait_until(site, site->start_us + event->begin_us))
+        if (!fault_wait_until(site, site->start_us + event->begin_us))
             break;
         if (!make(site, event, error))
             return false;
