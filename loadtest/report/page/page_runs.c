@@ -74,6 +74,16 @@ static void stock(FILE *to, const struct line *line)
     fprintf(to, "</td><td>%" PRId64 "</td>", line->lost_updates);
 }
 
+/* Below a line; "": nothing. */
+static void note_row(FILE *to, int columns, const char *note)
+{
+    if (!*note)
+        return;
+    fprintf(to, "<tr><td class=\"note\" colspan=\"%d\">↳ ", columns);
+    words_text(to, note);
+    fputs("</td></tr>\n", to);
+}
+
 static void line_row(FILE *to, const struct document *document, const struct line *line)
 {
     fputs("<tr><td>", to);
@@ -87,13 +97,11 @@ static void line_row(FILE *to, const struct document *document, const struct lin
     if (!document->over)
         stock(to, line);
     fputs("</tr>\n", to);
-    if (!line->error && line->generators == 0)
-        return;
-    fputs("<tr><td class=\"note\" colspan=\"8\">↳ ", to);
-    words_text(to, line->error
-                       ? line->error
-                       : "a round without figures: wrk was never idle and the servers were");
-    fputs("</td></tr>\n", to);
+    note_row(to, 8,
+             line->error             ? line->error
+             : line->generators == 0 ? ""
+                                     : "a round without figures: wrk was never idle and the "
+                                       "servers were");
 }
 
 static void lines_notes(FILE *to, const struct document *document)
@@ -154,37 +162,23 @@ static bool is_unpaid(const struct document *document)
     return json_object_get(json_array_get(document->runs, 0), "unpaid") != NULL;
 }
 
-/* Of a picture that the script draws: what was bought, and what became of it. */
-static void shares(FILE *to, const json_t *figures)
-{
-    fprintf(to, "<td data-shares=\"%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\"></td>",
-            document_integer(figures, "bought"), document_integer(figures, "paid"),
-            document_integer(figures, "too_late"), document_integer(figures, "never_paid"));
-}
-
+/* The figures of the picture that the script draws stand behind it. */
 static void unpaid_row(FILE *to, const struct document *document, const json_t *run)
 {
     static const char *const names[] = {"bought",  "paid",      "too_late", "never_paid",
                                         "refused", "most_held", "looks",    "disagreed"};
     const struct line *line = document_line_of(document, run);
     const json_t *figures = json_object_get(run, "unpaid");
-    const char *wrong = json_string_value(json_object_get(figures, "wrong"));
-
     fputs("<tr><td>", to);
     words_text(to, line->strategy);
     fprintf(to, "%s</td>", line_body_text(line));
     verdict_cell(to, line, line->verdict);
-    fprintf(to, "<td>%d</td>", line->instances);
-    shares(to, figures);
+    fprintf(to, "<td>%d</td><td class=\"shares\"></td>", line->instances);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         fprintf(to, "<td>%" PRId64 "</td>", document_integer(figures, names[i]));
     fprintf(to, "<td>%" PRId64 "</td></tr>\n",
             document_integer(json_object_get(run, "audit"), "stock"));
-    if (!wrong || !*wrong)
-        return;
-    fputs("<tr><td class=\"note\" colspan=\"13\">↳ ", to);
-    words_text(to, wrong);
-    fputs("</td></tr>\n", to);
+    note_row(to, 13, document_text(figures, "wrong"));
 }
 
 /* What became of the orders, and what the rows said meanwhile and at the end. */
