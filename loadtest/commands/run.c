@@ -14,7 +14,7 @@
 #include "loadtest/commands/unpaid.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/pipeline/gate.h"
-#include "loadtest/report/table.h"
+#include "loadtest/report/results.h"
 
 #include <inttypes.h>
 
@@ -24,8 +24,7 @@ struct run {
     struct document document; /* owned: what was made of the runs */
     size_t complete; /* of the runs: those of strategies whose phases of a round are all there */
     struct harness_chosen chosen;
-    struct thresholds fail_if;
-    struct junit junit; /* owned */
+    struct gate gate;
 };
 
 static bool is(const struct run *run, enum scenario scenario)
@@ -60,7 +59,7 @@ static bool run_phase(struct run *run, const struct api_strategy *strategy, int 
     plan.kind = kind;
     plan.load.products = products_of(options);
     plan.surge = run->options->surge;
-    plan.fail_if = &run->fail_if;
+    plan.fail_if = &run->gate.fail_if;
     if (kind == PHASE_TRUTH || options->scenario == SCENARIO_BELL)
         plan.stock = options->stock;
     else if (kind == PHASE_LOAD)
@@ -180,7 +179,6 @@ static int report(struct run *run)
     const struct outputs to = outputs_of(run->options);
     enum options_format format = run->options->format;
     struct verdict_tally tally = {{0}};
-    struct gate gate;
     struct error error;
     if (json_array_size(harness->runs) == 0)
         return 2;
@@ -189,6 +187,7 @@ static int report(struct run *run)
     bool written = results_publish(harness->folder, made, files, &run->document, &error);
     if (!run->document.json)
         return process_fail(error.text);
+    gate_take(&run->gate, &run->document);
     if (is(run, SCENARIO_ARTICLES))
         articles_print(to.table, &run->document, &tally);
     else if (is(run, SCENARIO_UNPAID))
@@ -196,7 +195,7 @@ static int report(struct run *run)
     else
         print_table(run, &to, &tally);
     table_print_meanwhile(to.notes, &run->document);
-    gate_print(to.notes, &run->document, &run->fail_if, &gate);
+    gate_print(to.notes, &run->gate);
     machine_print(to.notes, &harness->machine);
     if (!written ||
         (format == FORMAT_JSON && !files_copy(harness->folder, "results.json", stdout, &error)) ||
@@ -204,7 +203,7 @@ static int report(struct run *run)
         return process_fail(error.text);
     harness_print_files(harness, to.notes, "results.csv",
                         harness->options->rate_per_s > 0 ? ", and arrivals.csv beside them" : "");
-    return gate_exit_status(&gate, verdict_exit_status(&tally));
+    return gate_exit_status(&run->gate, verdict_exit_status(&tally));
 }
 
 static void forget_the_interrupted(struct run *run)
@@ -227,7 +226,7 @@ int command_run(const struct run_options *options)
     struct run run = {.options = options};
     struct error error = {.text = ""};
     /* Mistakes on the command line are reported before anything is started. */
-    bool begun = gate_open(&run.fail_if, &run.junit, &options->shared, &error) &&
+    bool begun = gate_open(&run.gate, &options->shared, &error) &&
                  harness_init(&run.harness, &options->shared, &error);
     bool made = begun && run_everything(&run, &error);
     harness_clear_progress(&run.harness);
@@ -235,8 +234,7 @@ int command_run(const struct run_options *options)
         forget_the_interrupted(&run);
     int status = begun ? report(&run) : 2;
     status = harness_status(made, status, &error);
-    gate_add_cases(&run.junit, &run.document, &run.fail_if);
-    if (!gate_close(&run.junit, "run", made ? NULL : error.text, &error))
+    if (!gate_close(&run.gate, "run", made ? NULL : error.text, &error))
         status = process_fail(error.text);
     harness_fini(&run.harness);
     document_free(&run.document);

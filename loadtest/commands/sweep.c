@@ -199,12 +199,11 @@ static void print_line(const struct document *document, const struct line *line,
 {
     const struct span *its = line->figures;
     const struct span *rate = &its[LINE_COMMITTED];
-    double best = document_best_rate(document, line->strategy);
     bool counts = line->verdict == VERDICT_BROKEN || line->verdict == VERDICT_NO_RUN;
     printf("%-18s %21" PRId64 " %9.0f %9.0f %9.0f %6.2f  %-6s %9.2f %9.2f %9.0f\n", line->strategy,
-           line->value, rate->median, rate->least, rate->most, best > 0 ? rate->median / best : 0,
-           document_mark_word(document, line), its[LINE_P50].median, its[LINE_P99].median,
-           its[LINE_FAILED].median);
+           line->value, rate->median, rate->least, rate->most,
+           line->best > 0 ? rate->median / line->best : 0, document_mark_word(document, line),
+           its[LINE_P50].median, its[LINE_P99].median, its[LINE_FAILED].median);
     if (counts)
         printf("  ! %s %s\n", verdict_name(line->verdict), line->error ? line->error : "");
     tally->counts[counts ? line->verdict : VERDICT_KEPT]++;

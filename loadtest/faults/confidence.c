@@ -1,5 +1,5 @@
-/* See confidence.h. */
-#include "loadtest/faults/confidence.h"
+/* See matrix.h. */
+#include "loadtest/faults/matrix.h"
 
 #include <math.h>
 #include <stdio.h>

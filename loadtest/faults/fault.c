@@ -52,19 +52,6 @@ const struct fault_control *fault_find_control(const char *name)
     return NULL;
 }
 
-bool fault_is_promised(const struct fault *fault, const struct promise *promise)
-{
-    switch (fault->asks) {
-    case FAULT_ASKS_PAUSED:
-        return promise->paused_holder;
-    case FAULT_ASKS_FORGETS:
-        return promise->redis_failover;
-    case FAULT_ASKS_MANY:
-        break;
-    }
-    return promise->many_instances;
-}
-
 enum { WARM_UP_MS = 500 };
 
 /* From `least` to `most`, in microseconds; both are milliseconds. */

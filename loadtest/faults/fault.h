@@ -59,20 +59,35 @@ struct trial_plan {
     int64_t seed;
 };
 
-/* What a fault works on, what it remembers from one call to the next, and what there is to judge
- * by. */
+/* When a fault is made in one run: follows from the fault's settings and the seed alone, so the
+ * same seed gives the same schedule on every machine. */
+struct fault_plan {
+    struct fault_event events[FAULT_EVENTS_MAX]; /* one after the other, never two at once */
+    size_t count;
+    int64_t duration_us; /* of the load */
+};
+void fault_plan_make(struct fault_plan *out, const struct fault_settings *settings,
+                     size_t instances, int64_t seed);
+
+/* A run: what a fault works on, what it remembers from one call to the next, and what there is to
+ * judge by. What is owned is the trial's. */
 struct fault_site {
     const struct trial_plan *plan; /* borrowed */
     struct options options;        /* as the servers are started: where they have relays, these */
+    char redlock[2000];            /* its nodes' relays */
+    char database[1000];           /* a control's */
     struct instance instances[FAULT_INSTANCES];
     size_t instances_count;
-    struct api *api;             /* owned: the trial's; the nemesis's alone while it works */
-    struct way ways[FAULT_WAYS]; /* owned: the trial's */
+    struct api *api;             /* owned; the nemesis's alone while it works */
+    struct way ways[FAULT_WAYS]; /* owned */
+    struct fault_plan schedule;
+    int64_t start_us;      /* of the load, by the monotonic clock */
+    _Atomic bool stopping; /* any thread may set it */
     int64_t begun, forgotten, restarted;
     struct fault_interval frozen; /* from where it stood still until it was told to go on */
     struct fault_interval intervals[FAULT_EVENTS_MAX];
     size_t count;         /* of the intervals */
-    struct ledger ledger; /* owned: the trial's */
+    struct ledger ledger; /* owned */
 };
 
 /* A control that no server offers by itself: a row of its own in the matrix, in its column and in
@@ -119,7 +134,6 @@ const struct fault *fault_find(const char *name, struct error *error);
 bool fault_has_control(const struct fault *fault, const char *strategy);
 /* NULL: no column has one of this name. */
 const struct fault_control *fault_find_control(const char *name);
-bool fault_is_promised(const struct fault *fault, const struct promise *promise);
 
 /* For the columns and the trial (columns/site.c). Whether the strategy's lock is a lease in a row
  * of PostgreSQL. */
@@ -130,18 +144,10 @@ bool fault_needs_redis(const struct api_strategy *strategy);
  * until it has ended; `signal` NULL: none. False: it did not end well, or not in two minutes. */
 bool fault_tell_stack(const struct fault_site *site, const char *verb, const char *server,
                       const char *signal, struct error *error);
+/* False when the run is to stop before that. */
+bool fault_wait_until(struct fault_site *site, int64_t at_us);
 /* Deletes the shop's keys from every Redis that the strategy needs, at once in each, so that nobody
  * sees a half; of Redlock's nodes a majority forgets: fewer may. `forgotten` grows by the keys. */
 bool fault_forget_keys(struct fault_site *site, struct error *error);
-
-/* When a fault is made in one run: follows from the fault's settings and the seed alone, so the
- * same seed gives the same schedule on every machine. */
-struct fault_plan {
-    struct fault_event events[FAULT_EVENTS_MAX]; /* one after the other, never two at once */
-    size_t count;
-    int64_t duration_us; /* of the load */
-};
-void fault_plan_make(struct fault_plan *out, const struct fault_settings *settings,
-                     size_t instances, int64_t seed);
 
 #endif

@@ -10,16 +10,14 @@
 enum cell_expectation cell_expectation_of(const struct fault *fault,
                                           const struct api_strategy *strategy)
 {
+    const bool promised[] = {[FAULT_ASKS_MANY] = strategy->promise.many_instances,
+                             [FAULT_ASKS_PAUSED] = strategy->promise.paused_holder,
+                             [FAULT_ASKS_FORGETS] = strategy->promise.redis_failover};
     if (fault->concerns && !fault->concerns(strategy))
         return CELL_NOTHING;
     if (fault_has_control(fault, strategy->name))
         return CELL_BREAKS;
-    return fault_is_promised(fault, &strategy->promise) ? CELL_HOLDS : CELL_MAY_BREAK;
-}
-
-static int64_t later(int64_t a, int64_t b)
-{
-    return a < 0 || b < 0 ? -1 : a > b ? a : b;
+    return promised[fault->asks] ? CELL_HOLDS : CELL_MAY_BREAK;
 }
 
 /* A stretch goes on, or a new one begins. False: there are too many. */
@@ -48,7 +46,7 @@ static void add_up(struct cell *to, const struct cell *from)
     if (from->longest_gap_us > to->longest_gap_us)
         to->longest_gap_us = from->longest_gap_us;
     if (from->runs > 0)
-        to->first_after_us = later(to->first_after_us, from->first_after_us);
+        to->first_after_us = sales_longer(to->first_after_us, from->first_after_us);
 }
 
 void cell_add(struct cell *cell, const struct trial_result *result)
@@ -131,6 +129,12 @@ int matrix_status(const struct matrix *matrix)
     return status;
 }
 
+void matrix_fini(struct matrix *matrix)
+{
+    free(matrix->cells);
+    json_decref(matrix->made_on);
+}
+
 static size_t column_of(const struct fault *fault)
 {
     size_t column = 0;
@@ -154,15 +158,13 @@ static size_t place_of(const struct matrix *matrix, const struct cell *cell)
     return place;
 }
 
-static bool insert(struct matrix *matrix, const struct cell *cell, struct error *error)
+static void insert(struct matrix *matrix, const struct cell *cell)
 {
     size_t place = place_of(matrix, cell);
-    if (!array_add(&matrix->cells, &matrix->count, sizeof *cell))
-        return error_fail(error, "out of memory");
+    struct cell *end = array_add(&matrix->cells, &matrix->count, sizeof *cell);
     struct cell *into = &matrix->cells[place];
-    memmove(into + 1, into, (matrix->count - 1 - place) * sizeof *into);
+    memmove(into + 1, into, (size_t)(end - into) * sizeof *into);
     *into = *cell;
-    return true;
 }
 
 /* A run that is counted twice says less than two. */
@@ -215,12 +217,15 @@ bool matrix_join(struct matrix *to, const struct matrix *from, struct error *err
     for (size_t i = 0; i < from->count; i++) {
         const struct cell *cell = &from->cells[i];
         struct cell *same = matrix_find(to, cell->strategy.name, cell->fault);
-        if (same ? !merge(same, cell, error) : !insert(to, cell, error))
+        if (!same)
+            insert(to, cell);
+        else if (!merge(same, cell, error))
             return false;
     }
-    if (to->joined == 0)
+    if (to->joined++ == 0) {
         to->seed = from->seed;
-    to->joined++;
+        to->made_on = json_incref(from->made_on);
+    }
     to->runs = least_runs(to);
     return true;
 }

@@ -1,5 +1,7 @@
-/* See sales.h. */
-#include "loadtest/faults/sales.h"
+/* See trial.h. */
+#include "loadtest/faults/trial.h"
+
+#include "loadtest/base/pool.h"
 
 #include <stdlib.h>
 
@@ -14,30 +16,17 @@ static int by_time(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The times of the sales in order, and how many. NULL: there are none, or no memory. */
+/* The times of the sales in order, and how many. */
 static int64_t *list_times(const struct ledger *ledger, size_t *count)
 {
-    int64_t *times = calloc(ledger->ops_count + 1, sizeof *times);
+    int64_t *times = memory_take((ledger->ops_count + 1) * sizeof *times);
     *count = 0;
-    for (size_t i = 0; times && i < ledger->ops_count; i++) {
+    for (size_t i = 0; i < ledger->ops_count; i++) {
         if (is_sale(&ledger->ops[i]))
             times[(*count)++] = ledger->ops[i].end_us;
     }
-    if (times)
-        qsort(times, *count, sizeof *times, by_time);
+    qsort(times, *count, sizeof *times, by_time);
     return times;
-}
-
-static void look_at_gaps(struct sales *out, const int64_t *times, size_t count, int64_t start_us,
-                         int64_t end_us)
-{
-    int64_t last_us = start_us;
-    for (size_t i = 0; i <= count; i++) {
-        int64_t at_us = i < count && times[i] < end_us ? times[i] : end_us;
-        if (at_us - last_us > out->longest_gap_us)
-            out->longest_gap_us = at_us - last_us;
-        last_us = at_us;
-    }
 }
 
 /* -1: none came. */
@@ -50,35 +39,40 @@ static int64_t first_after(const int64_t *times, size_t count, int64_t at_us)
     return -1;
 }
 
-static void look_at_heals(struct sales *out, const int64_t *times, size_t count,
-                          const struct fault_interval *intervals, size_t intervals_count)
+static int64_t longest_gap(const int64_t *times, size_t count, int64_t last_us, int64_t end_us)
 {
-    for (size_t i = 0; i < intervals_count; i++) {
-        int64_t first_us = first_after(times, count, intervals[i].heal_us);
-        if (first_us < 0 || out->first_after_us < 0)
-            out->first_after_us = -1;
-        else if (first_us > out->first_after_us)
-            out->first_after_us = first_us;
+    int64_t longest_us = 0;
+    for (size_t i = 0; i <= count; i++) {
+        int64_t at_us = i < count && times[i] < end_us ? times[i] : end_us;
+        longest_us = at_us - last_us > longest_us ? at_us - last_us : longest_us;
+        last_us = at_us;
     }
+    return longest_us;
 }
 
-void sales_look(struct sales *out, const struct ledger *ledger, int64_t start_us, int64_t end_us,
-                const struct fault_interval *intervals, size_t count)
+int64_t sales_longer(int64_t a, int64_t b)
+{
+    return a < 0 || b < 0 ? -1 : a > b ? a : b;
+}
+
+void sales_look(struct sales *out, const struct fault_site *site)
 {
     size_t sold = 0;
-    int64_t *times = list_times(ledger, &sold);
-    *out = (struct sales){.sold = (int64_t)sold, .shades_count = count};
-    for (size_t i = 0; i < count; i++)
-        out->shades[i] = (struct fault_interval){intervals[i].begin_us - start_us,
-                                                 intervals[i].heal_us - start_us};
+    int64_t *times = list_times(&site->ledger, &sold);
+    int64_t start_us = site->start_us, end_us = start_us + site->schedule.duration_us;
+    *out = (struct sales){.sold = (int64_t)sold, .shades_count = site->count};
     for (size_t i = 0; i < sold; i++) {
         size_t step = (size_t)((times[i] - start_us) / SALES_STEP_US);
         step = step < SALES_STEPS_MAX ? step : SALES_STEPS_MAX - 1;
         out->steps[step]++;
-        out->count = step + 1 > out->count ? step + 1 : out->count;
+        out->count = step + 1;
     }
-    look_at_gaps(out, times, sold, start_us, end_us);
-    look_at_heals(out, times, sold, intervals, count);
+    for (size_t i = 0; i < site->count; i++) {
+        int64_t begin_us = site->intervals[i].begin_us, heal_us = site->intervals[i].heal_us;
+        out->shades[i] = (struct fault_interval){begin_us - start_us, heal_us - start_us};
+        out->first_after_us = sales_longer(out->first_after_us, first_after(times, sold, heal_us));
+    }
+    out->longest_gap_us = longest_gap(times, sold, start_us, end_us);
     free(times);
 }
 
@@ -102,9 +96,9 @@ static size_t count_committed(const struct rows *rows)
     return count;
 }
 
-void sales_measure(struct measured *out, const struct ledger *ledger, const struct rows *rows,
-                   int64_t duration_us)
+void sales_measure(struct measured *out, const struct fault_site *site, const struct rows *rows)
 {
+    const struct ledger *ledger = &site->ledger;
     struct latency latency = {.count = 0};
     *out = (struct measured){.values = {[THRESHOLD_COMMITTED] = (double)count_committed(rows)}};
     for (size_t i = 0; i < ledger->ops_count; i++) {
@@ -112,5 +106,5 @@ void sales_measure(struct measured *out, const struct ledger *ledger, const stru
             measure_buy(&ledger->ops[i], &latency, out->values);
     }
     measured_set_times(out, &latency);
-    measured_set_rates(out, duration_us);
+    measured_set_rates(out, site->schedule.duration_us);
 }

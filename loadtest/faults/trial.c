@@ -2,6 +2,7 @@
 #include "loadtest/faults/trial.h"
 
 #include "base/clock.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/judge/claims/claims.h"
 #include "loadtest/judge/evidence/rows_read.h"
 #include "loadtest/ledger/ledger_read.h"
@@ -24,41 +25,17 @@ enum {
     STOCK = 100000,
     STOCK_SHORT = 40,
     SETTLE_MS = 30000,
-    EXACT_BUDGET = 200000,
-    LOOK_US = 10000
+    EXACT_BUDGET = 200000
 };
 
-struct trial {
-    struct fault_site site;
-    char redlock[2000];  /* its nodes' relays */
-    char database[1000]; /* a control's */
-    struct fault_plan schedule;
-    int64_t start_us;      /* of the load, by the monotonic clock */
-    _Atomic bool stopping; /* any thread may set it */
-};
-
-/* False when it is to stop. */
-static bool wait_until(struct trial *trial, int64_t at_us)
+static bool make(struct fault_site *site, const struct fault_event *event, struct error *error)
 {
-    for (;;) {
-        int64_t now_us = clock_mono_us();
-        if (atomic_load(&trial->stopping) || process_interrupted())
-            return false;
-        if (now_us >= at_us)
-            return true;
-        clock_sleep_until(clock_earlier(at_us, now_us + LOOK_US));
-    }
-}
-
-static bool make(struct trial *trial, const struct fault_event *event, struct error *error)
-{
-    struct fault_site *site = &trial->site;
     const struct fault *fault = site->plan->fault;
     struct fault_interval *interval = &site->intervals[site->count];
     interval->begin_us = clock_mono_us();
     if (fault->begin && !fault->begin(site, event, error))
         return false;
-    (void)wait_until(trial, trial->start_us + event->heal_us);
+    (void)fault_wait_until(site, site->start_us + event->heal_us);
     interval->heal_us = clock_mono_us();
     site->count++;
     return !fault->heal || fault->heal(site, event, error);
@@ -73,46 +50,45 @@ static bool make(struct trial *trial, const struct fault_event *event, struct er
  *
  * Comes back at the end of the schedule, or early when it is stopped or interrupted. False: a step
  * failed. */
-static bool run_nemesis(struct trial *trial, struct error *error)
+static bool run_nemesis(struct fault_site *site, struct error *error)
 {
-    for (size_t i = 0; i < trial->schedule.count; i++) {
-        const struct fault_event *event = &trial->schedule.events[i];
-        if (!wait_until(trial, trial->start_us + event->begin_us))
+    for (size_t i = 0; i < site->schedule.count; i++) {
+        const struct fault_event *event = &site->schedule.events[i];
+        if (!fault_wait_until(site, site->start_us + event->begin_us))
             break;
-        if (!make(trial, event, error))
+        if (!make(site, event, error))
             return false;
     }
     return true;
 }
 
-static bool open_redlock(struct trial *trial, int64_t delay_us, struct error *error)
+static bool open_redlock(struct fault_site *site, int64_t delay_us, struct error *error)
 {
-    char nodes[sizeof trial->redlock], *rest = NULL;
+    char nodes[sizeof site->redlock], *rest = NULL;
     size_t count = 0, used = 0;
-    snprintf(nodes, sizeof nodes, "%s", trial->site.options.redlock);
+    snprintf(nodes, sizeof nodes, "%s", site->options.redlock);
     for (char *node = strtok_r(nodes, ",", &rest); node && count < FAULT_REDLOCK_MAX;
          node = strtok_r(NULL, ",", &rest)) {
         const char *url = node;
-        if (!way_before_redis(&trial->site.ways[FAULT_WAY_REDLOCK + count++], &url, delay_us,
-                              error))
+        if (!way_before_redis(&site->ways[FAULT_WAY_REDLOCK + count++], &url, delay_us, error))
             return false;
-        used += (size_t)snprintf(trial->redlock + used, sizeof trial->redlock - used, "%s%s",
+        used += (size_t)snprintf(site->redlock + used, sizeof site->redlock - used, "%s%s",
                                  used ? "," : "", url);
-        if (used >= sizeof trial->redlock)
+        if (used >= sizeof site->redlock)
             return error_fail(error, "--redlock is too long to be given relays");
     }
-    trial->site.options.redlock = trial->redlock;
+    site->options.redlock = site->redlock;
     return true;
 }
 
 /* Relays where the fault needs them, and where what holds the lock is to be further away. A row of
  * PostgreSQL's that does is nearer, or the work's statements would take as long. */
-static bool open_ways(struct trial *trial, struct error *error)
+static bool open_ways(struct fault_site *site, struct error *error)
 {
-    struct way *ways = trial->site.ways;
-    const struct fault *fault = trial->site.plan->fault;
-    const struct api_strategy *strategy = trial->site.plan->strategy;
-    struct options *options = &trial->site.options;
+    struct way *ways = site->ways;
+    const struct fault *fault = site->plan->fault;
+    const struct api_strategy *strategy = site->plan->strategy;
+    struct options *options = &site->options;
     int64_t delay_us = fault->settings.lock_delay_us;
     bool relays = fault->relays & FAULT_RELAY_REDIS;
     int64_t row_delay_us = fault_locks_a_row(strategy) ? delay_us / 4 : 0;
@@ -125,30 +101,29 @@ static bool open_ways(struct trial *trial, struct error *error)
         !way_before_redis(&ways[FAULT_WAY_REDIS], &options->redis, delay_us, error))
         return false;
     if ((relays || delay_us) && api_needs(strategy, "redlock") &&
-        !open_redlock(trial, delay_us, error))
+        !open_redlock(site, delay_us, error))
         return false;
     return !relays || !api_needs(strategy, "stock-redis") ||
            way_before_redis(&ways[FAULT_WAY_STOCK], &options->stock_redis, 0, error);
 }
 
 /* The servers' sessions are to begin as the control has it. */
-static bool set_sessions(struct trial *trial, struct error *error)
+static bool set_sessions(struct fault_site *site, struct error *error)
 {
-    const struct fault_control *control = trial->site.plan->control;
+    const struct fault_control *control = site->plan->control;
     if (!control || !control->session)
         return true;
-    if (strstr(trial->site.options.database, "://"))
+    if (strstr(site->options.database, "://"))
         return error_fail(error, "a control needs --database as keywords and values, not as a URI");
-    int length = snprintf(trial->database, sizeof trial->database, "%s options='%s'",
-                          trial->site.options.database, control->session);
-    trial->site.options.database = trial->database;
-    return length < (int)sizeof trial->database ||
+    int length = snprintf(site->database, sizeof site->database, "%s options='%s'",
+                          site->options.database, control->session);
+    site->options.database = site->database;
+    return length < (int)sizeof site->database ||
            error_fail(error, "--database is too long to be given a control's options");
 }
 
-static bool set_up(struct trial *trial, struct error *error)
+static bool set_up(struct fault_site *site, struct error *error)
 {
-    struct fault_site *site = &trial->site;
     const struct fault_settings *settings = &site->plan->fault->settings;
     site->options = *site->plan->options;
     site->options.lock_ttl_ms = settings->lease_ms;
@@ -158,33 +133,33 @@ static bool set_up(struct trial *trial, struct error *error)
     if (!site->api)
         return error_fail(error, "curl does not start");
     bool made =
-        set_sessions(trial, error) && open_ways(trial, error) && fault_forget_keys(site, error);
+        set_sessions(site, error) && open_ways(site, error) && fault_forget_keys(site, error);
     site->forgotten = 0; /* that was not the fault */
     return made;
 }
 
-static bool begin_sale(struct trial *trial, struct json_lines *writer, struct error *error)
+static bool begin_sale(struct fault_site *site, struct json_lines *writer, struct error *error)
 {
     for (int64_t i = 0; i < PRODUCTS; i++) {
-        struct ledger_product product = {.id = trial->site.options.first_product + i,
+        struct ledger_product product = {.id = site->options.first_product + i,
                                          .stock = i == 0 ? STOCK_SHORT : STOCK};
         const struct api_sale sale = {
             .first = product.id, .count = 1, .stock = product.stock, .epoch = &product.epoch};
-        if (!api_put_products(trial->site.api, trial->site.instances[0].url, &sale, error))
+        if (!api_put_products(site->api, site->instances[0].url, &sale, error))
             return false;
         ledger_write_product(writer, &product);
     }
     return true;
 }
 
-static void note_fault(const struct trial *trial, struct json_lines *writer)
+static void note_fault(const struct fault_site *site, struct json_lines *writer)
 {
-    for (size_t i = 0; i < trial->site.count; i++) {
-        const struct fault_interval *interval = &trial->site.intervals[i];
+    for (size_t i = 0; i < site->count; i++) {
+        const struct fault_interval *interval = &site->intervals[i];
         char text[64];
-        snprintf(text, sizeof text, "%.20s begins", trial->site.plan->fault->name);
+        snprintf(text, sizeof text, "%.20s begins", site->plan->fault->name);
         ledger_write_note(writer, interval->begin_us, text);
-        snprintf(text, sizeof text, "%.20s heals", trial->site.plan->fault->name);
+        snprintf(text, sizeof text, "%.20s heals", site->plan->fault->name);
         ledger_write_note(writer, interval->heal_us, text);
     }
 }
@@ -193,7 +168,7 @@ static void note_fault(const struct trial *trial, struct json_lines *writer)
 struct crowd {
     const struct recorder_plan *plan;
     struct json_lines *writer;
-    struct trial *trial;
+    struct fault_site *site;
     struct error error;
     bool made;
 };
@@ -204,57 +179,57 @@ static void *let_buy(void *context)
     struct recorder_result result;
     crowd->made = recorder_run(crowd->plan, crowd->writer, &result, &crowd->error);
     if (!crowd->made)
-        atomic_store(&crowd->trial->stopping, true);
+        atomic_store(&crowd->site->stopping, true);
     return NULL;
 }
 
-static bool sell_and_break(struct trial *trial, const struct recorder_plan *plan,
+static bool sell_and_break(struct fault_site *site, const struct recorder_plan *plan,
                            struct json_lines *writer, struct error *error)
 {
-    struct crowd crowd = {.plan = plan, .writer = writer, .trial = trial};
+    struct crowd crowd = {.plan = plan, .writer = writer, .site = site};
     struct error second;
     pthread_t thread;
-    trial->start_us = clock_mono_us();
+    site->start_us = clock_mono_us();
     if (pthread_create(&thread, NULL, let_buy, &crowd) != 0)
         return error_fail(error, "no thread for the buyers");
-    bool broke = run_nemesis(trial, error);
+    bool broke = run_nemesis(site, error);
     pthread_join(thread, NULL);
     if (!crowd.made)
         *(broke ? error : &second) = crowd.error;
     return broke && crowd.made;
 }
 
-static bool sell(struct trial *trial, struct json_lines *writer, struct error *error)
+static bool sell(struct fault_site *site, struct json_lines *writer, struct error *error)
 {
     const char *targets[FAULT_INSTANCES];
     for (size_t i = 0; i < FAULT_INSTANCES; i++)
-        targets[i] = trial->site.instances[i].url;
+        targets[i] = site->instances[i].url;
     const struct recorder_plan plan = {
         .targets = targets,
         .targets_count = FAULT_INSTANCES,
         .connections = CONNECTIONS,
-        .duration_us = trial->schedule.duration_us,
+        .duration_us = site->schedule.duration_us,
         .settle_us = SETTLE_MS * CLOCK_US_PER_MS,
         .query = "",
-        .token = trial->site.options.admin_token,
-        .mix = {.seed = trial->site.plan->seed,
-                .first_product = trial->site.options.first_product,
+        .token = site->options.admin_token,
+        .mix = {.seed = site->plan->seed,
+                .first_product = site->options.first_product,
                 .products = PRODUCTS,
                 .users = USERS,
-                .strategy = trial->site.plan->control ? trial->site.plan->control->strategy
-                                                      : trial->site.plan->strategy->name},
+                .strategy = site->plan->control ? site->plan->control->strategy
+                                                : site->plan->strategy->name},
     };
-    bool made = sell_and_break(trial, &plan, writer, error);
-    note_fault(trial, writer);
+    bool made = sell_and_break(site, &plan, writer, error);
+    note_fault(site, writer);
     return made;
 }
 
-static bool record(struct trial *trial, const char *path, struct error *error)
+static bool record(struct fault_site *site, const char *path, struct error *error)
 {
     struct error ignored;
     struct json_lines *writer =
-        ledger_create(path, &(struct ledger){.seed = trial->site.plan->seed}, NULL, error);
-    bool made = writer && begin_sale(trial, writer, error) && sell(trial, writer, error);
+        ledger_create(path, &(struct ledger){.seed = site->plan->seed}, NULL, error);
+    bool made = writer && begin_sale(site, writer, error) && sell(site, writer, error);
     return json_lines_close(writer, made ? error : &ignored) && made;
 }
 
@@ -271,9 +246,9 @@ static void take_findings(const struct check_result *check, struct trial_result 
              first->text);
 }
 
-static bool judge(struct trial *trial, struct trial_result *result, struct error *error)
+static bool judge(struct fault_site *site, struct trial_result *result, struct error *error)
 {
-    const struct options *options = trial->site.plan->options;
+    const struct options *options = site->plan->options;
     /* A mirror of a product that others sell is not kept up: it is loaded anew when it is used. */
     const struct rows_place place = {.databases = &options->database,
                                      .count = 1,
@@ -282,15 +257,15 @@ static bool judge(struct trial *trial, struct trial_result *result, struct error
                                      .stock = options->stock_redis,
                                      .system_name = options->system_name,
                                      .nobody_sells =
-                                         !api_needs(trial->site.plan->strategy, "stock-redis")};
+                                         !api_needs(site->plan->strategy, "stock-redis")};
     const struct exact_limits limits = {0, EXACT_BUDGET};
     struct rows rows = {0};
     struct check_result check = {.verdict = CHECK_PROVED_NOTHING};
-    bool good = redis_look_and_read(&rows, &trial->site.ledger, &place, error) &&
-                check_run(&check, &trial->site.ledger, &rows, &limits, error);
+    bool good = redis_look_and_read(&rows, &site->ledger, &place, error) &&
+                check_run(&check, &site->ledger, &rows, &limits, error);
     if (good) {
         take_findings(&check, result);
-        sales_measure(&result->measured, &trial->site.ledger, &rows, trial->schedule.duration_us);
+        sales_measure(&result->measured, site, &rows);
         result->verdict = check.verdict == CHECK_CLEAN      ? TRIAL_CLEAN
                           : check.verdict == CHECK_VIOLATED ? TRIAL_RED
                                                             : TRIAL_INVALID;
@@ -301,14 +276,12 @@ static bool judge(struct trial *trial, struct trial_result *result, struct error
 }
 
 /* The verdict stands only if the fault met somebody. */
-static bool conclude(struct trial *trial, struct trial_result *result, struct error *error)
+static bool conclude(struct fault_site *site, struct trial_result *result, struct error *error)
 {
-    struct fault_site *site = &trial->site;
     if (!ledger_read_file(&site->ledger, result->ledger, LEDGER_OF_SERVERS, error))
         return false;
-    sales_look(&result->sales, &site->ledger, trial->start_us,
-               trial->start_us + trial->schedule.duration_us, site->intervals, site->count);
-    if (!judge(trial, result, error))
+    sales_look(&result->sales, site);
+    if (!judge(site, result, error))
         return false;
     bool bit = site->plan->fault->did_it_bite(site, result->evidence);
     if (!bit)
@@ -318,45 +291,42 @@ static bool conclude(struct trial *trial, struct trial_result *result, struct er
     return true;
 }
 
-static bool run(struct trial *trial, struct trial_result *result, struct error *error)
+static bool run(struct fault_site *site, struct trial_result *result, struct error *error)
 {
-    struct fault_site *site = &trial->site;
     struct error second;
     if (!instance_start_all(site->instances, FAULT_INSTANCES, &site->options, site->plan->binary,
                             site->plan->folder, error))
         return false;
     site->instances_count = FAULT_INSTANCES;
-    bool made = record(trial, result->ledger, error) && conclude(trial, result, error);
+    bool made = record(site, result->ledger, error) && conclude(site, result, error);
     bool ended = instance_stop_all(site->instances, FAULT_INSTANCES, made ? error : &second);
     return made && ended;
 }
 
 /* Only what shows something is worth keeping. */
-static void tidy(struct trial *trial, const struct trial_result *result, bool made)
+static void tidy(struct fault_site *site, const struct trial_result *result, bool made)
 {
     struct error ignored;
-    if (trial->site.api)
-        (void)fault_forget_keys(&trial->site, &ignored);
+    if (site->api)
+        (void)fault_forget_keys(site, &ignored);
     if (made && result->verdict == TRIAL_CLEAN)
         unlink(result->ledger);
-    ledger_fini(&trial->site.ledger);
+    ledger_fini(&site->ledger);
     for (size_t i = 0; i < FAULT_WAYS; i++)
-        way_close(&trial->site.ways[i]);
-    api_destroy(trial->site.api);
+        way_close(&site->ways[i]);
+    api_destroy(site->api);
 }
 
 bool trial_run(const struct trial_plan *plan, struct trial_result *result, struct error *error)
 {
-    struct trial *trial = calloc(1, sizeof *trial);
-    if (!trial)
-        return error_fail(error, "out of memory");
+    struct fault_site *site = memory_take(sizeof *site);
     *result = (struct trial_result){.verdict = TRIAL_INVALID, .seed = plan->seed};
-    trial->site.plan = plan;
-    fault_plan_make(&trial->schedule, &plan->fault->settings, FAULT_INSTANCES, plan->seed);
+    site->plan = plan;
+    fault_plan_make(&site->schedule, &plan->fault->settings, FAULT_INSTANCES, plan->seed);
     snprintf(result->ledger, sizeof result->ledger, "%.1000s/%s-%s-%" PRId64 ".jsonl", plan->folder,
              plan->strategy->name, plan->fault->name, plan->seed);
-    bool made = set_up(trial, error) && run(trial, result, error);
-    tidy(trial, result, made);
-    free(trial);
+    bool made = set_up(site, error) && run(site, result, error);
+    tidy(site, result, made);
+    free(site);
     return made;
 }

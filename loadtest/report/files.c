@@ -8,18 +8,17 @@
 
 static bool make_path(char *path, bool *made, struct error *error)
 {
-    for (char *at = path + 1;; at++) {
-        if (*at != '/' && *at != '\0')
-            continue;
-        char kept = *at;
-        *at = '\0';
+    for (char *slash = path; slash;) {
+        slash = strchr(slash + 1, '/');
+        if (slash)
+            *slash = '\0';
         *made = mkdir(path, 0755) == 0;
         if (!*made && errno != EEXIST)
             return error_fail(error, "--out: cannot make %s: %s", path, strerror(errno));
-        *at = kept;
-        if (kept == '\0')
-            return true;
+        if (slash)
+            *slash = '/';
     }
+    return true;
 }
 
 bool files_make_folder(const char *wanted, char *out, size_t size, bool *made, struct error *error)

@@ -3,6 +3,8 @@
  * what is needed here, is not guessed at. */
 #include "loadtest/report/matrix_report.h"
 
+#include "loadtest/base/pool.h"
+#include "loadtest/report/document/document.h"
 #include "loadtest/report/files.h"
 
 #include <inttypes.h>
@@ -155,9 +157,7 @@ static bool take_matrix(const json_t *document, struct matrix *out, struct error
     const json_t *cells = json_object_get(document, "cells");
     if (!json_is_array(cells) || json_array_size(cells) == 0)
         return error_fail(error, "it has no \"cells\": it is no faults.json");
-    out->cells = calloc(json_array_size(cells), sizeof *out->cells);
-    if (!out->cells)
-        return error_fail(error, "out of memory");
+    out->cells = memory_take(json_array_size(cells) * sizeof *out->cells);
     if (!take_integer(document, "seed", INT64_MIN, &out->seed, error) ||
         !take_integer(document, "runs", 0, &out->runs, error))
         return false;
@@ -168,53 +168,44 @@ static bool take_matrix(const json_t *document, struct matrix *out, struct error
     return true;
 }
 
-bool matrix_read(const char *path, struct matrix *out, json_t **made_on, struct error *error)
+bool matrix_read(const char *path, struct matrix *out, struct error *error)
 {
     char file[FILES_PATH_MAX];
     *out = (struct matrix){.count = 0};
-    *made_on = NULL;
     json_t *document = files_read_json(path, "faults.json", file, error);
     if (!document)
         return false;
     bool taken = take_matrix(document, out, error) || error_prefix(error, "%s", file);
-    *made_on = json_incref(json_object_get(document, "made_on"));
+    out->made_on = json_incref(json_object_get(document, "made_on"));
     json_decref(document);
-    if (taken && !json_is_object(*made_on))
+    if (taken && !json_is_object(out->made_on))
         return error_fail(error, "%s: it does not say what it was \"made_on\"", file);
     return taken;
 }
 
-static const char *server_of(const json_t *made_on)
+static const char *server_of(const struct matrix *matrix)
 {
-    const char *server =
-        json_string_value(json_object_get(json_object_get(made_on, "versions"), "seckill-server"));
-    return server ? server : "";
+    return document_text(json_object_get(matrix->made_on, "versions"), "seckill-server");
 }
 
-static bool add(struct matrix *out, json_t **made_on, const char *folder, struct error *error)
+static bool add(struct matrix *out, const char *folder, struct error *error)
 {
     struct matrix one;
-    json_t *its = NULL;
-    bool added = matrix_read(folder, &one, &its, error);
-    if (added && *made_on && strcmp(server_of(*made_on), server_of(its)) != 0)
+    bool added = matrix_read(folder, &one, error);
+    if (added && out->joined > 0 && strcmp(server_of(out), server_of(&one)) != 0)
         added = error_fail(error, "%s is of another server (%s) than those before it (%s)", folder,
-                           server_of(its), server_of(*made_on));
+                           server_of(&one), server_of(out));
     else if (added)
         added = matrix_join(out, &one, error) || error_prefix(error, "%s", folder);
-    if (added && !*made_on)
-        *made_on = json_incref(its);
-    json_decref(its);
-    free(one.cells);
+    matrix_fini(&one);
     return added;
 }
 
-bool matrix_join_read(const struct option_list *folders, struct matrix *out, json_t **made_on,
-                      struct error *error)
+bool matrix_join_read(const struct option_list *folders, struct matrix *out, struct error *error)
 {
     *out = (struct matrix){.count = 0};
-    *made_on = NULL;
     for (size_t i = 0; i < folders->count; i++) {
-        if (!add(out, made_on, folders->items[i], error))
+        if (!add(out, folders->items[i], error))
             return error_prefix(error, "--join");
     }
     return true;

@@ -2,15 +2,12 @@
  * files. */
 #include "loadtest/report/matrix_report.h"
 
-#include "loadtest/faults/confidence.h"
 #include "loadtest/report/files.h"
 #include "loadtest/report/page/page.h"
 #include "loadtest/report/results.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-enum { LIST_BYTES = 400 };
 
 /* Whether it is the first of its strategy. */
 static bool begins_row(const struct matrix *matrix, size_t i)
@@ -49,40 +46,32 @@ static void say_short(const struct cell *cell, char *out, size_t size)
                  end);
 }
 
-static void list_violations(const struct cell *cell, char out[LIST_BYTES])
+/* Its violations, and its times. */
+static void print_found(FILE *to, const struct cell *cell)
 {
-    size_t used = 0;
-    *out = '\0';
-    for (int i = 0; i < FINDING_KIND_COUNT && used < LIST_BYTES; i++) {
-        if (cell->violations[i])
-            used += (size_t)snprintf(out + used, LIST_BYTES - used, "%s%s %s %zu", used ? ", " : "",
-                                     finding_invariant((enum finding_kind)i),
-                                     finding_name((enum finding_kind)i), cell->violations[i]);
+    const char *before = "    ";
+    for (int i = 0; i < FINDING_KIND_COUNT; i++) {
+        if (cell->violations[i] == 0)
+            continue;
+        fprintf(to, "%s%s %s %zu", before, finding_invariant((enum finding_kind)i),
+                finding_name((enum finding_kind)i), cell->violations[i]);
+        before = ", ";
     }
-    if (used == 0)
-        snprintf(out, LIST_BYTES, "no violation");
-}
-
-static void say_times(const struct cell *cell, char *out, size_t size)
-{
-    size_t used = (size_t)snprintf(out, size, "longest time without a sale %.2f s",
-                                   (double)cell->longest_gap_us / 1e6);
+    fprintf(to, "%s; longest time without a sale %.2f s, ",
+            *before == ',' ? "" : "    no violation", (double)cell->longest_gap_us / 1e6);
     if (cell->first_after_us >= 0)
-        snprintf(out + used, size - used, ", first sale after healing %.2f s",
-                 (double)cell->first_after_us / 1e6);
+        fprintf(to, "first sale after healing %.2f s\n", (double)cell->first_after_us / 1e6);
     else
-        snprintf(out + used, size - used, ", after a heal no sale came");
+        fputs("after a heal no sale came\n", to);
 }
 
 static void print_cell(FILE *to, const struct cell *cell)
 {
-    char says[120], violations[LIST_BYTES], times[120];
+    char says[120];
     enum cell_verdict verdict = cell_verdict(cell);
     if (verdict == CELL_OUTSIDE)
         return;
     confidence_say(cell->red, cell->runs, says, sizeof says);
-    list_violations(cell, violations);
-    say_times(cell, times, sizeof times);
     fprintf(to, "%s/%s: expected: %s; %s. Red in %s\n", cell->strategy.name, cell->fault->name,
             cell_expectation_name(cell->expected), cell_verdict_name(verdict), says);
     if (cell->invalid)
@@ -90,7 +79,7 @@ static void print_cell(FILE *to, const struct cell *cell)
     if (*cell->shown.example)
         fprintf(to, "    seed %" PRId64 ": %s\n", cell->shown.seed, cell->shown.example);
     if (cell->runs)
-        fprintf(to, "    %s; %s\n", violations, times);
+        print_found(to, cell);
     fprintf(to, "    %s\n", cell->shown.evidence);
 }
 
@@ -231,13 +220,12 @@ static json_t *cell_json(const struct cell *cell)
     return json_pack(
         "{ss ss ss ss sI sI sI so so sf sf ss sI sI sI ss ss so}", "strategy", cell->strategy.name,
         "fault", cell->fault->name, "expected", cell_expectation_name(cell->expected), "verdict",
-        cell_verdict_name(cell_verdict(cell)), "runs", (json_int_t)cell->runs, "red",
-        (json_int_t)cell->red, "not_counted", (json_int_t)cell->invalid, "seeds", seeds_json(cell),
-        "violations", violations_json(cell), "red_share_least", bounds.least, "red_share_most",
-        bounds.most, "says", says, "longest_gap_us", (json_int_t)cell->longest_gap_us,
-        "first_after_heal_us", (json_int_t)cell->first_after_us, "seed",
-        (json_int_t)cell->shown.seed, "evidence", cell->shown.evidence, "example",
-        cell->shown.example, "timeline", sales_json(&cell->shown.sales));
+        cell_verdict_name(cell_verdict(cell)), "runs", cell->runs, "red", cell->red, "not_counted",
+        cell->invalid, "seeds", seeds_json(cell), "violations", violations_json(cell),
+        "red_share_least", bounds.least, "red_share_most", bounds.most, "says", says,
+        "longest_gap_us", cell->longest_gap_us, "first_after_heal_us", cell->first_after_us, "seed",
+        cell->shown.seed, "evidence", cell->shown.evidence, "example", cell->shown.example,
+        "timeline", sales_json(&cell->shown.sales));
 }
 
 json_t *matrix_made_on(const struct machine *machine)
@@ -246,19 +234,18 @@ json_t *matrix_made_on(const struct machine *machine)
                      results_json_versions(machine));
 }
 
-static json_t *matrix_json(const struct matrix *matrix, json_t *made_on)
+static json_t *matrix_json(const struct matrix *matrix)
 {
     json_t *cells = json_array();
     for (size_t i = 0; i < matrix->count; i++)
         json_array_append_new(cells, cell_json(&matrix->cells[i]));
-    return json_pack("{sI sI sI sb so so}", "seed", (json_int_t)matrix->seed, "runs",
-                     (json_int_t)matrix->runs, "joined", (json_int_t)matrix->joined, "as_expected",
-                     matrix_status(matrix) == 0, "made_on", made_on, "cells", cells);
+    return json_pack("{sI sI sI sb sO so}", "seed", matrix->seed, "runs", matrix->runs, "joined",
+                     matrix->joined, "as_expected", matrix_status(matrix) == 0, "made_on",
+                     matrix->made_on, "cells", cells);
 }
 
-static void write_content(FILE *to, const void *context)
+static void write_content(FILE *to, const struct matrix *matrix)
 {
-    const struct matrix *matrix = context;
     fputs("<div data-draw=\"files\"></div><p class=\"note\">", to);
     if (matrix->joined > 0) {
         fprintf(to, "%zu ", matrix->joined);
@@ -281,21 +268,20 @@ static void write_content(FILE *to, const void *context)
 
 /* report.html has the matrix, and drawn by the script what was found in each cell, with a timeline
  * of its sales and the fault shaded. */
-bool matrix_write(const char *folder, const struct matrix *matrix, json_t *made_on,
-                  struct error *error)
+bool matrix_write(const char *folder, const struct matrix *matrix, struct error *error)
 {
-    json_t *made = matrix_json(matrix, made_on), *files = json_object();
-    bool written = files_write_json(folder, "faults.json", json_incref(made), error);
+    bool written = files_write_json(folder, "faults.json", matrix_json(matrix), error);
     FILE *file = written ? files_create(folder, "faults.md", error) : NULL;
     if (file)
         print_table(file, matrix, &markdown);
-    written = file && files_close(file, "faults.md", error);
+    if (!file || !files_close(file, "faults.md", error))
+        return false;
+    FILE *page = page_begin(folder, error);
+    if (!page)
+        return false;
+    json_t *files = json_object();
     page_add_file(files, folder, "faults.json");
     page_add_file(files, folder, "faults.md");
-    json_object_set_new(made, "files", files);
-    json_t *drawn = json_pack("[o]", made);
-    if (written)
-        return page_write(folder, write_content, matrix, drawn, error);
-    json_decref(drawn);
-    return false;
+    write_content(page, matrix);
+    return page_end(page, json_pack("[{so}]", "files", files), error);
 }

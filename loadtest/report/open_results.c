@@ -1,6 +1,7 @@
 /* See results.h. */
 #include "loadtest/report/results.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/report/files.h"
 
 #include <inttypes.h>
@@ -18,8 +19,15 @@ static json_t *parts_of(const json_t *run)
 }
 
 enum column { PER_S, LATE, NEVER, P50, P90, P99, P999, MAX, COLUMNS };
-static const char *const latencies[COLUMNS] = {
-    [P50] = "p50", [P90] = "p90", [P99] = "p99", [P999] = "p999", [MAX] = "max"};
+/* The narrow form fits into 100 characters. */
+static const struct {
+    const char *member, *title;
+    bool narrow;
+} latencies[COLUMNS] = {[P50] = {"p50", "p50 ms", true},
+                        [P90] = {"p90", "p90 ms", false},
+                        [P99] = {"p99", "p99 ms", true},
+                        [P999] = {"p999", "p99.9 ms", true},
+                        [MAX] = {"max", "max ms", false}};
 
 /* Of a part, the answers of one class. */
 static json_t *answers_of(const json_t *part, enum load_class class)
@@ -35,33 +43,23 @@ static double figure(const json_t *part, enum load_class class, enum column colu
         return (double)document_integer(answers, "count") / seconds;
     if (column == LATE || column == NEVER)
         return (double)document_integer(part, column == LATE ? "late_starts" : "never_started");
-    return (double)document_integer(answers, latencies[column]) / 1000;
+    return (double)document_integer(answers, latencies[column].member) / 1000;
 }
 
-/* Where the lines go. The narrow form fits into 100 characters. */
+/* Where the lines go. */
 struct open_print {
     FILE *to;
     const struct document *document;
     bool wide;
 };
 
-static bool is_shown(const struct open_print *print, int latency)
-{
-    return print->wide || (latency != P90 && latency != MAX);
-}
-
 static void print_titles(const struct open_print *print)
 {
-    static const char *const titles[COLUMNS] = {[P50] = "p50 ms",
-                                                [P90] = "p90 ms",
-                                                [P99] = "p99 ms",
-                                                [P999] = "p99.9 ms",
-                                                [MAX] = "max ms"};
     fprintf(print->to, "\n%-17s %4s  %-7s %9s %6s %6s  %-9s %6s", "strategy", "inst", "part",
             "offered/s", "late", "never", "answer", "each s");
     for (int column = P50; column <= MAX; column++) {
-        if (is_shown(print, column))
-            fprintf(print->to, " %8s", titles[column]);
+        if (print->wide || latencies[column].narrow)
+            fprintf(print->to, " %8s", latencies[column].title);
     }
     fputc('\n', print->to);
 }
@@ -93,7 +91,7 @@ static void print_line(const struct open_print *print, const struct line *line, 
             json_number_value(json_object_get(of, "rate_per_s")), median[LATE], median[NEVER],
             load_class_name(class), median[PER_S]);
     for (int column = P50; column <= MAX; column++) {
-        if (is_shown(print, column))
+        if (print->wide || latencies[column].narrow)
             fprintf(print->to, " %8.2f", median[column]);
     }
     fputc('\n', print->to);
@@ -146,11 +144,10 @@ json_t *open_results_steps(const struct latency *latency)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to)
-        return NULL;
+    FILE *to = memory_need(open_memstream(&text, &size));
     latency_write(to, latency);
-    json_t *steps = fclose(to) == 0 ? json_string(text) : NULL;
+    fclose(to);
+    json_t *steps = json_string(text);
     free(text);
     return steps;
 }
@@ -177,7 +174,7 @@ static int64_t slice_figure(const struct timeline_slice *slice, int class, enum 
     return which == ANSWERED ? slice->answered[class] : slice->offered;
 }
 
-/* "3 17 0": the figure of each slice. NULL: out of memory, or all are 0. */
+/* "3 17 0": the figure of each slice. NULL: all are 0. */
 static json_t *json_slices(const struct timeline *timeline, int class, enum slice_figure which)
 {
     char text[TIMELINE_ROOM * sizeof " -9223372036854775808"];

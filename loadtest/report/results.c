@@ -31,18 +31,10 @@ json_t *results_json_audit(const struct books *audit)
 /* As GET /strategies calls them. */
 json_t *results_json_promise(const struct promise *promise)
 {
-    const struct {
-        bool holds;
-        const char *name;
-    } letters[] = {{promise->one_instance, "one_instance"},
-                   {promise->many_instances, "many_instances"},
-                   {promise->paused_holder, "paused_holder"},
-                   {promise->redis_failover, "redis_failover"}};
-    json_t *names = json_array();
-    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
-        if (letters[i].holds)
-            json_array_append_new(names, json_string(letters[i].name));
-    return names;
+    return json_pack("[s*s*s*s*]", promise->one_instance ? "one_instance" : NULL,
+                     promise->many_instances ? "many_instances" : NULL,
+                     promise->paused_holder ? "paused_holder" : NULL,
+                     promise->redis_failover ? "redis_failover" : NULL);
 }
 
 /* One order's, by how it ended; an ending that no order had is left out. */

@@ -31,6 +31,28 @@ struct results_csv {
 bool results_publish(const char *folder, json_t *json, const struct results_csv *csv,
                      struct document *out, struct error *error);
 
+/* --- table.c: the table for people: a line for each strategy and number of instances, over all
+ * rounds. One list of columns says what both forms of it have: seven that choose, or every figure.
+ * Speed columns are medians over the rounds (± half the spread). Lines with as many instances stand
+ * together, the fastest first --- */
+
+struct table_style {
+    enum options_format format; /* wide: every figure; md: Markdown; else the seven columns */
+    bool colours;               /* of a terminal */
+};
+
+/* Prints the table, with what went wrong below each line, and fills the tally of its verdicts. */
+void table_print(FILE *to, const struct document *document, const struct table_style *style,
+                 struct verdict_tally *tally);
+/* What stands below the table: how many lines have which verdict, and what the words mean. */
+void table_print_legend(FILE *to, const struct table_style *style,
+                        const struct verdict_tally *tally);
+/* What else happened meanwhile, a line each; nothing where nothing did. */
+void table_print_meanwhile(FILE *to, const struct document *document);
+
+/* What went wrong that has no column, a line each with `before` in front. */
+void table_print_alarms(FILE *to, const char *before, const struct line *line);
+
 /* --- open_results.c: what the open-loop generator found, for people and for files: a line for each
  * part of the schedule and each class of answers in it --- */
 

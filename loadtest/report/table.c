@@ -1,6 +1,7 @@
-/* See table.h. */
-#include "loadtest/report/table.h"
+/* See results.h. */
+#include "loadtest/report/results.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/base/utf8.h"
 
 #include <inttypes.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 
 enum { CELL_BYTES = 64 };
-enum paint { PLAIN, GREEN, YELLOW, RED };
+enum paint { PLAIN, GREEN, YELLOW, RED }; /* the coloured ones as enum line_class */
 
 struct cell {
     char text[CELL_BYTES];
@@ -88,23 +89,12 @@ static void write_sold_of_stock(const struct row *row, struct cell *cell, int wh
     cell->paint = line->oversold > 0 ? RED : PLAIN;
 }
 
-/* What it did, where nothing is promised. */
 static void write_verdict(const struct row *row, struct cell *cell, int which)
 {
-    static const enum paint paints[] = {
-        [VERDICT_KEPT] = GREEN, [VERDICT_PROVED_NOTHING] = YELLOW,
-        [VERDICT_UNSAFE] = RED, [VERDICT_NO_RUN] = YELLOW,
-        [VERDICT_BROKEN] = RED,
-    };
     const struct line *line = row->line;
     (void)which;
-    snprintf(cell->text, CELL_BYTES, "%s",
-             line->verdict != VERDICT_UNSAFE ? verdict_in_words(line->verdict, &line->promise)
-             : line->oversold > 0            ? "oversold"
-             : line->lost_updates > 0        ? "lost updates"
-                                             : "wrong");
-    cell->paint =
-        line->verdict == VERDICT_KEPT && line->class != LINE_SAFE ? YELLOW : paints[line->verdict];
+    snprintf(cell->text, CELL_BYTES, "%s", line_verdict_text(line, line->verdict));
+    cell->paint = (enum paint)(GREEN + (int)line_verdict_class(line, line->verdict));
 }
 
 static void write_right_if(const struct row *row, struct cell *cell, int which)
@@ -151,41 +141,29 @@ static const struct column {
 
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
-/* As wide as its widest cell, so that the table fits a screen. */
 struct table {
     struct table_style style;
     FILE *to;
     struct row *rows; /* owned */
     size_t count;
-    bool limited; /* one of them has a limit a user */
-    int widths[COLUMNS];
+    /* The columns that are shown, each as wide as its widest cell, so that the table fits a screen;
+     * of their cells the titles come first. */
+    const struct column *shown[COLUMNS];
+    int shown_count, widths[COLUMNS];
+    struct cell (*cells)[COLUMNS]; /* owned */
 };
 
-static bool is_shown(const struct table *table, const struct column *column)
+static void add_column(struct table *table, const struct column *column)
 {
-    return (column->views & (table->style.format == FORMAT_WIDE ? WIDE : SHORT)) != 0 &&
-           (table->limited || !(column->views & IF_LIMITED));
-}
-
-/* `row` NULL: the title. */
-static struct cell cell_of(const struct column *column, const struct row *row)
-{
-    struct cell cell = {.paint = PLAIN};
-    snprintf(cell.text, CELL_BYTES, "%s", row ? "-" : column->title);
-    if (row)
-        column->write(row, &cell, column->which);
-    return cell;
-}
-
-static void measure_widths(struct table *table)
-{
-    for (int i = 0; i < COLUMNS; i++) {
-        table->widths[i] = utf8_width(columns[i].title, strlen(columns[i].title));
-        for (size_t row = 0; row < table->count; row++) {
-            struct cell cell = cell_of(&columns[i], &table->rows[row]);
-            int width = utf8_width(cell.text, strlen(cell.text));
-            table->widths[i] = width > table->widths[i] ? width : table->widths[i];
-        }
+    int number = table->shown_count++;
+    table->shown[number] = column;
+    for (size_t i = 0; i <= table->count; i++) {
+        struct cell *cell = &table->cells[i][number];
+        snprintf(cell->text, CELL_BYTES, "%s", i == 0 ? column->title : "-");
+        if (i > 0)
+            column->write(&table->rows[i - 1], cell, column->which);
+        int width = utf8_width(cell->text, strlen(cell->text));
+        table->widths[number] = width > table->widths[number] ? width : table->widths[number];
     }
 }
 
@@ -198,39 +176,24 @@ static void print_text(const struct table *table, const struct cell *cell)
         fprintf(table->to, "\033[%sm%s\033[0m", escapes[cell->paint], cell->text);
 }
 
-/* `row` NULL: the titles. Nothing stands behind the last column's text. */
-static void print_row(const struct table *table, const struct row *row)
+/* Nothing stands behind the last column's text. */
+static void print_row(const struct table *table, const struct cell *cells)
 {
-    bool first = true;
     int behind = 0; /* spaces that the column before is short of */
-    for (int i = 0; i < COLUMNS; i++) {
-        if (!is_shown(table, &columns[i]))
-            continue;
-        struct cell cell = cell_of(&columns[i], row);
-        int padding = table->widths[i] - utf8_width(cell.text, strlen(cell.text));
-        fprintf(table->to, "%*s",
-                behind + (columns[i].words ? 0 : padding) + (first ? 0 : 1 + columns[i].words), "");
-        print_text(table, &cell);
-        behind = columns[i].words ? padding : 0;
-        first = false;
+    for (int i = 0; i < table->shown_count; i++) {
+        bool words = table->shown[i]->words;
+        int padding = table->widths[i] - utf8_width(cells[i].text, strlen(cells[i].text));
+        fprintf(table->to, "%*s", behind + (words ? 0 : padding) + (i == 0 ? 0 : 1 + words), "");
+        print_text(table, &cells[i]);
+        behind = words ? padding : 0;
     }
     fputc('\n', table->to);
 }
 
-static void print_markdown_row(const struct table *table, const struct row *row)
+static void print_markdown_row(const struct table *table, const struct cell *cells)
 {
-    for (int i = 0; i < COLUMNS; i++) {
-        struct cell cell = cell_of(&columns[i], row);
-        if (is_shown(table, &columns[i]))
-            fprintf(table->to, "| %s ", cell.text);
-    }
-    fputs("|\n", table->to);
-    if (row)
-        return;
-    for (int i = 0; i < COLUMNS; i++) {
-        if (is_shown(table, &columns[i]))
-            fputs(columns[i].words ? "| --- " : "| ---: ", table->to);
-    }
+    for (int i = 0; i < table->shown_count; i++)
+        fprintf(table->to, "| %s ", cells[i].text);
     fputs("|\n", table->to);
 }
 
@@ -276,21 +239,24 @@ static void print_alarms(const struct table *table, const char *before, const st
 /* A blank line stands before the next number of instances. */
 static void print_plain(const struct table *table)
 {
-    print_row(table, NULL);
+    print_row(table, table->cells[0]);
     for (size_t i = 0; i < table->count; i++) {
         const struct row *row = &table->rows[i];
         if (i > 0 && row->line->instances != row[-1].line->instances)
             fputc('\n', table->to);
-        print_row(table, row);
+        print_row(table, table->cells[i + 1]);
         print_alarms(table, "  ! ", row);
     }
 }
 
 static void print_markdown(const struct table *table)
 {
-    print_markdown_row(table, NULL);
+    print_markdown_row(table, table->cells[0]);
+    for (int i = 0; i < table->shown_count; i++)
+        fputs(table->shown[i]->words ? "| --- " : "| ---: ", table->to);
+    fputs("|\n", table->to);
     for (size_t i = 0; i < table->count; i++)
-        print_markdown_row(table, &table->rows[i]);
+        print_markdown_row(table, table->cells[i + 1]);
     fputc('\n', table->to);
     for (size_t i = 0; i < table->count; i++) {
         char before[128];
@@ -320,14 +286,12 @@ void table_print(FILE *to, const struct document *document, const struct table_s
                  struct verdict_tally *tally)
 {
     const json_t *settings = json_object_get(document->json, "settings");
+    bool limited = document_integer(settings, "limit_per_user") > 0;
+    unsigned view = style->format == FORMAT_WIDE ? WIDE : SHORT;
     struct table table = {.style = *style,
                           .to = to,
-                          .rows = calloc(document->count + 1, sizeof *table.rows),
-                          .limited = document_integer(settings, "limit_per_user") > 0};
-    if (!table.rows) {
-        fprintf(to, "no table: out of memory\n"); /* the empty tally says that it is no run */
-        return;
-    }
+                          .rows = memory_take((document->count + 1) * sizeof *table.rows),
+                          .cells = memory_take((document->count + 1) * sizeof *table.cells)};
     for (; table.count < document->count; table.count++) {
         const struct line *line = &document->lines[table.count];
         const struct line *measure = document_conditional(document, line->instances);
@@ -336,12 +300,15 @@ void table_print(FILE *to, const struct document *document, const struct table_s
         tally->counts[line->verdict]++;
     }
     qsort(table.rows, table.count, sizeof *table.rows, fewest_then_fastest);
-    measure_widths(&table);
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+        if ((columns[i].views & view) && (limited || !(columns[i].views & IF_LIMITED)))
+            add_column(&table, &columns[i]);
     if (style->format == FORMAT_MD)
         print_markdown(&table);
     else
         print_plain(&table);
     free(table.rows);
+    free(table.cells);
 }
 
 void table_print_legend(FILE *to, const struct table_style *style,

@@ -8,7 +8,6 @@
 
 #include "loadtest/base/random.h"
 #include "loadtest/crowd/crowd.h"
-#include "loadtest/report/table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

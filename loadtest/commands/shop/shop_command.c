@@ -29,27 +29,24 @@ static void show(void *context, size_t answered)
 struct shop_run {
     const struct shop_options *options; /* borrowed */
     struct target target;
-    struct thresholds fail_if;
-    struct junit junit; /* owned */
+    struct gate gate;
 };
 
 /* A sale that is judged: its files, the output, and the cases. Sets the exit status. */
 static bool tell(struct shop_run *run, const char *folder, const struct sale *sale, int *status,
                  struct error *error)
 {
-    const struct gate_load load = {.measured = sale->measured};
-    struct gate gate;
     if (sale->ledger.load.late_us > 0)
-        run->fail_if.count = 0; /* it would be the generator that is judged */
+        run->gate.fail_if.count = 0; /* it would be the generator that is judged */
     told_print(stdout, sale);
-    gate_print_loads(stdout, &run->fail_if, &load, 1, &gate);
-    told_add_cases(&run->junit, sale);
-    gate_add_load(&run->junit, run->target.name, &run->fail_if, &sale->measured);
-    if (!told_write(folder, &run->target, sale, &run->fail_if, error))
+    gate_judge(&run->gate, run->target.name, "", &sale->measured);
+    gate_print(stdout, &run->gate);
+    told_add_cases(&run->gate.junit, sale);
+    if (!told_write(folder, &run->target, sale, &run->gate.fail_if, error))
         return false;
     printf("Files: %s/report.html, results.json%s\n", folder,
            *run->options->judge ? "" : ", ledger.jsonl");
-    *status = gate_exit_status(&gate, (int)sale->judgement.verdict);
+    *status = gate_exit_status(&run->gate, (int)sale->judgement.verdict);
     return true;
 }
 
@@ -138,7 +135,7 @@ static bool begin(struct shop_run *run, struct error *error)
     if (!target_read(options->shared.words.items[0], &run->target, error))
         return false;
     told_missing(&run->target, missing);
-    return thresholds_are_measured("fail-if", &run->fail_if, missing, error);
+    return thresholds_are_measured("fail-if", &run->gate.fail_if, missing, error);
 }
 
 /* --init: the file is made, and nothing is sent. */
@@ -161,13 +158,13 @@ int command_shop(const struct shop_options *options)
     struct shop_run run = {.options = options};
     struct error error;
     int status = 2;
-    if (!gate_open(&run.fail_if, &run.junit, &options->shared, &error))
+    if (!gate_open(&run.gate, &options->shared, &error))
         return process_fail(error.text);
     bool made = begin(&run, &error) && (*options->judge ? judge_again(&run, &status, &error)
                                                         : sell(&run, &status, &error));
     if (!made)
         status = process_fail(error.text);
-    if (!gate_close(&run.junit, "shop", made ? NULL : error.text, &error))
+    if (!gate_close(&run.gate, "shop", made ? NULL : error.text, &error))
         status = process_fail(error.text);
     target_fini(&run.target);
     return status;

@@ -23,7 +23,7 @@ static const struct {
 enum { SERVERS = sizeof servers / sizeof servers[0] };
 
 /* Longer than the lease, and than the shortest session that ZooKeeper grants (two of its ticks). */
-enum { SESSION_MS = 4000, LEAST_MS = SESSION_MS + 500, LOOK_US = 10000 };
+enum { SESSION_MS = 4000, LEAST_MS = SESSION_MS + 500 };
 
 static bool concerns(const struct api_strategy *strategy)
 {
@@ -59,18 +59,13 @@ static bool begin(struct fault_site *site, const struct fault_event *event, stru
     return true;
 }
 
-/* Telling may take its time on a busy machine, so that the schedule's end of it is here already. */
-static void wait_until_it_lasted(const struct fault_site *site)
-{
-    int64_t until_us = site->frozen.begin_us + LEAST_MS * CLOCK_US_PER_MS;
-    while (clock_mono_us() < until_us && !process_interrupted())
-        clock_sleep_until(clock_earlier(until_us, clock_mono_us() + LOOK_US));
-}
-
 static bool heal(struct fault_site *site, const struct fault_event *event, struct error *error)
 {
     (void)event;
-    wait_until_it_lasted(site);
+    /* Telling may take its time on a busy machine, so that the schedule's end of it is here
+     * already.
+     */
+    (void)fault_wait_until(site, site->frozen.begin_us + LEAST_MS * CLOCK_US_PER_MS);
     site->frozen.heal_us = clock_mono_us();
     return tell_all(site, "CONT", error);
 }

@@ -1,9 +1,11 @@
 /* See fault.h: what columns share, and the trial with them. */
 #include "loadtest/faults/fault.h"
 
+#include "base/clock.h"
 #include "loadtest/base/process.h"
 #include "loadtest/judge/redis_link.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +18,20 @@ bool fault_needs_redis(const struct api_strategy *strategy)
 {
     return api_needs(strategy, "redis") || api_needs(strategy, "stock-redis") ||
            api_needs(strategy, "redlock");
+}
+
+enum { LOOK_US = 10000 };
+
+bool fault_wait_until(struct fault_site *site, int64_t at_us)
+{
+    for (;;) {
+        int64_t now_us = clock_mono_us();
+        if (atomic_load(&site->stopping) || process_interrupted())
+            return false;
+        if (now_us >= at_us)
+            return true;
+        clock_sleep_until(clock_earlier(at_us, now_us + LOOK_US));
+    }
 }
 
 enum { WORDS_MAX = 12, OWN_WORDS_MAX = 4, STEP_LIMIT_MS = 120000, OUTPUT_BYTES = 2000 };

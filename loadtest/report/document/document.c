@@ -1,6 +1,7 @@
 /* See document.h. */
 #include "loadtest/report/document/document.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/load/usage.h"
 #include "loadtest/report/files.h"
 
@@ -119,23 +120,6 @@ static void take_audit(const json_t *run, struct line *line)
     take_stock(run, line);
 }
 
-/* False: a text that is none, or out of memory. */
-static bool take_answers(const json_t *run, struct line *line)
-{
-    struct answers *answers = line->answers ? line->answers : calloc(1, sizeof *answers);
-    int64_t sum = 0;
-    if (!answers || !answers_take(run, answers)) {
-        line->answers = answers;
-        return false;
-    }
-    for (int kind = 0; kind < ANSWERS_KINDS; kind++)
-        sum += answers->kinds[kind].count;
-    line->answers = sum > 0 ? answers : NULL;
-    if (sum == 0)
-        free(answers);
-    return true;
-}
-
 static double number_of(const json_t *object, const char *name)
 {
     return json_number_value(json_object_get(object, name));
@@ -157,6 +141,7 @@ static bool is_generators(const json_t *run)
     return document_is(run, "limit", usage_limit_name(USAGE_GENERATOR));
 }
 
+/* False: its latencies are a text that is none. */
 static bool take_figures(const json_t *run, struct line *line, struct values *values)
 {
     const json_t *latency = json_object_get(run, "latency_us");
@@ -181,7 +166,9 @@ static bool take_figures(const json_t *run, struct line *line, struct values *va
             rounds->values[rounds->count++] = figures[i];
     }
     line->rounds++;
-    return take_answers(run, line);
+    if (!line->answers)
+        line->answers = memory_take(sizeof *line->answers);
+    return answers_take(run, line->answers);
 }
 
 /* All but its figures. */
@@ -211,20 +198,20 @@ static enum line_class class_of(const struct line *line)
     return line->promise.paused_holder && line->promise.redis_failover ? LINE_SAFE : LINE_CARE;
 }
 
-static bool gather(const json_t *runs, struct line *line, struct values *values,
-                   struct error *error)
+static bool gather(const json_t *runs, struct line *line, struct error *error)
 {
+    struct values values;
     for (size_t i = 0; i < json_array_size(runs); i++) {
         const json_t *run = json_array_get(runs, i);
         const struct line its = line_of(run);
         if (!is_same(&its, line))
             continue;
         take_run(run, line);
-        if (!take_figures(run, line, values))
+        if (!take_figures(run, line, &values))
             return error_fail(error, "runs[%zu]: its latencies (steps) cannot be read", i);
     }
     for (int i = 0; i < LINE_FIGURES; i++)
-        line->figures[i] = span_of(values->of[i], line->rounds);
+        line->figures[i] = span_of(values.of[i], line->rounds);
     line->class = class_of(line);
     return true;
 }
@@ -248,7 +235,7 @@ const struct line *document_conditional(const struct document *document, int ins
     return document_same(document, &line);
 }
 
-double document_best_rate(const struct document *document, const char *strategy)
+static double best_rate(const struct document *document, const char *strategy)
 {
     double best = -1;
     for (size_t i = 0; i < document->count; i++)
@@ -350,25 +337,24 @@ static bool check_run(json_t *run, size_t number, struct error *error)
 }
 
 /* Of all pairs of values, since which of them is the best is not known beforehand. */
-static bool set_apart(struct document *document, struct error *error)
+static void set_apart(struct document *document)
 {
-    double *p = calloc(document->count * document->count + 1, sizeof *p);
+    double *p = memory_take((document->count * document->count + 1) * sizeof *p);
     size_t pairs = 0;
     int more;
-    for (size_t i = 0; p && i < document->count; i++)
+    for (size_t i = 0; i < document->count; i++)
         for (size_t j = 0; j < i; j++) {
             const struct line *one = &document->lines[i], *other = &document->lines[j];
             if (strcmp(one->strategy, other->strategy) == 0 && strcmp(one->body, other->body) == 0)
                 p[pairs++] = apart_p(&one->rounds_of[LINE_COMMITTED],
                                      &other->rounds_of[LINE_COMMITTED], &more);
         }
-    document->apart = p ? apart_limit(p, pairs) : -1;
+    document->apart = apart_limit(p, pairs);
     free(p);
-    return p || error_fail(error, "out of memory");
 }
 
 /* `lines` has room for one of each run. */
-static bool gather_all(struct document *document, struct values *values, struct error *error)
+static bool gather_all(struct document *document, struct error *error)
 {
     for (size_t i = 0; i < json_array_size(document->runs); i++) {
         json_t *run = json_array_get(document->runs, i);
@@ -382,32 +368,28 @@ static bool gather_all(struct document *document, struct values *values, struct 
         struct line *kept = &document->lines[document->count];
         *kept = line;
         kept->number = document->count++;
-        if (!gather(document->runs, kept, values, error))
+        if (!gather(document->runs, kept, error))
             return false;
     }
     for (size_t i = 0; i < document->count; i++)
-        document->lines[i].best = document_best_rate(document, document->lines[i].strategy);
+        document->lines[i].best = best_rate(document, document->lines[i].strategy);
     qsort(document->lines, document->count, sizeof *document->lines, by_rate);
-    return !document->over || set_apart(document, error);
+    if (document->over)
+        set_apart(document);
+    return true;
 }
 
 bool document_take(json_t *json, struct document *out, struct error *error)
 {
     const json_t *runs = json_object_get(json, "runs");
     size_t room = json_array_size(runs);
-    struct values *values = malloc(sizeof *values);
 
     *out = (struct document){.json = json, .runs = runs};
-    out->lines = room > 0 ? calloc(room, sizeof *out->lines) : NULL;
-    bool taken = out->lines && values;
-    if (taken)
-        taken = gather_all(out, values, error);
-    else
-        error_fail(error, room > 0 ? "out of memory" : "it has no runs");
-    free(values);
-    if (!taken)
-        document_free(out);
-    return taken;
+    out->lines = memory_take((room + 1) * sizeof *out->lines);
+    if (room > 0 ? gather_all(out, error) : error_fail(error, "it has no runs"))
+        return true;
+    document_free(out);
+    return false;
 }
 
 bool document_write(const char *folder, json_t *json, struct document *out, struct error *error)
@@ -459,7 +441,7 @@ bool document_choose(struct document *document, const struct option_list *strate
 {
     size_t kept = 0;
     for (size_t i = 0; i < strategies->count; i++)
-        if (document_best_rate(document, strategies->items[i]) < 0)
+        if (best_rate(document, strategies->items[i]) < 0)
             return error_fail(error, "--strategies: there is no run of '%s'", strategies->items[i]);
     for (size_t i = 0; i < document->count; i++) {
         if (is_chosen(&document->lines[i], strategies))
@@ -469,6 +451,20 @@ bool document_choose(struct document *document, const struct option_list *strate
     }
     document->count = kept;
     return true;
+}
+
+enum line_class line_verdict_class(const struct line *line, enum verdict verdict)
+{
+    if (verdict == VERDICT_KEPT)
+        return line->class == LINE_SAFE ? LINE_SAFE : LINE_CARE;
+    return verdict == VERDICT_UNSAFE || verdict == VERDICT_BROKEN ? LINE_BAD : LINE_CARE;
+}
+
+const char *line_verdict_text(const struct line *line, enum verdict verdict)
+{
+    if (verdict != VERDICT_UNSAFE)
+        return verdict_in_words(verdict, &line->promise);
+    return line->oversold > 0 ? "oversold" : line->lost_updates > 0 ? "lost updates" : "wrong";
 }
 
 const char *line_class_name(enum line_class class)

@@ -111,6 +111,9 @@ bool document_choose(struct document *document, const struct option_list *strate
 /* What stands behind the strategy's name: " (guarded)", or "". */
 const char *line_body_text(const struct line *line);
 const char *line_class_name(enum line_class class); /* as the page's style calls it */
+/* How a verdict on it is coloured, and called in a table; of what is unsafe, what it did. */
+enum line_class line_verdict_class(const struct line *line, enum verdict verdict);
+const char *line_verdict_text(const struct line *line, enum verdict verdict);
 
 /* The line of the same strategy, body, number of instances and value; NULL: there is none. */
 const struct line *document_same(const struct document *document, const struct line *line);
@@ -128,8 +131,6 @@ enum line_mark { LINE_BEST, LINE_LIKE_BEST /* no difference is shown */, LINE_LE
 enum line_mark document_mark(const struct document *document, const struct line *line);
 /* "best", "= best", or ""; of a line without figures too. */
 const char *document_mark_word(const struct document *document, const struct line *line);
-/* The committed orders a second of a strategy's best line; below 0: it has no line. */
-double document_best_rate(const struct document *document, const char *strategy);
 /* Whether there was a run at a given rate. */
 bool document_has_open_loop(const struct document *document);
 

@@ -1,4 +1,5 @@
 /* See page.h. The first run is what the others are compared with. */
+#include "loadtest/base/pool.h"
 #include "loadtest/report/page/page.h"
 
 #include <inttypes.h>
@@ -21,16 +22,15 @@ struct comparison {
     double limit; /* different up to this p */
 };
 
-/* Without memory nothing is called different. */
 static void compare_all(const struct page_run *runs, size_t count, struct comparison *out)
 {
     size_t lines = 0;
     int more;
     for (size_t run = 1; run < count; run++)
         lines += runs[run].document.count;
-    double *p = calloc(2 * lines + 1, sizeof *p);
-    *out = (struct comparison){.limit = -1};
-    for (size_t run = 1; p && run < count; run++)
+    double *p = memory_take((2 * lines + 1) * sizeof *p);
+    *out = (struct comparison){.pairs = 0};
+    for (size_t run = 1; run < count; run++)
         for (size_t i = 0; i < runs[run].document.count; i++) {
             const struct line *line = &runs[run].document.lines[i];
             const struct line *first = document_same(&runs[0].document, line);
@@ -38,8 +38,7 @@ static void compare_all(const struct page_run *runs, size_t count, struct compar
                 p[out->pairs++] =
                     apart_p(&line->rounds_of[compared[k]], &first->rounds_of[compared[k]], &more);
         }
-    if (p)
-        out->limit = apart_limit(p, out->pairs);
+    out->limit = apart_limit(p, out->pairs);
     free(p);
 }
 

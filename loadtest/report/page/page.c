@@ -2,20 +2,24 @@
 #include "loadtest/report/page/page.h"
 
 #include "gen/page_html.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/base/utf8.h"
 #include "loadtest/report/files.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes the frame up to the marker, or with NULL its rest; returns where it goes on. */
-static const char *write_up_to(FILE *to, const char *at, const char *marker)
-{
-    const char *end = (const char *)page_html + page_html_length;
-    const char *found = marker ? memmem(at, (size_t)(end - at), marker, strlen(marker)) : NULL;
+static const char content[] = "<!--content-->", embedded[] = "<!--document-->";
 
-    fwrite(at, 1, (size_t)((found ? found : end) - at), to);
-    return found ? found + strlen(marker) : end;
+/* The frame behind a marker, or with NULL from its begin, up to another, or its end. */
+static void write_frame(FILE *to, const char *behind, const char *up_to)
+{
+    const char *at = (const char *)page_html, *end = at + page_html_length;
+    if (behind)
+        at = (char *)memmem(at, page_html_length, behind, strlen(behind)) + strlen(behind);
+    if (up_to)
+        end = memmem(at, (size_t)(end - at), up_to, strlen(up_to));
+    fwrite(at, 1, (size_t)(end - at), to);
 }
 
 /* Within a script's element no text may look like its end, or like a comment's begin. */
@@ -28,24 +32,23 @@ static void write_json(FILE *to, const char *text)
             fputc(*text, to);
 }
 
-bool page_write(const char *folder, void (*write)(FILE *to, const void *context),
-                const void *context, json_t *drawn, struct error *error)
+FILE *page_begin(const char *folder, struct error *error)
 {
-    char *text = drawn ? json_dumps(drawn, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL;
-    FILE *file = text ? files_create(folder, "report.html", error) : NULL;
+    FILE *page = files_create(folder, "report.html", error);
+    if (page)
+        write_frame(page, NULL, content);
+    return page;
+}
 
+bool page_end(FILE *page, json_t *drawn, struct error *error)
+{
+    char *text = memory_need(json_dumps(drawn, JSON_COMPACT | JSON_REAL_PRECISION(10)));
+    write_frame(page, content, embedded);
+    write_json(page, text);
+    write_frame(page, embedded, NULL);
     json_decref(drawn);
-    if (!file) {
-        free(text);
-        return text ? false : error_fail(error, "report.html: out of memory");
-    }
-    const char *at = write_up_to(file, (const char *)page_html, "<!--content-->");
-    write(file, context);
-    at = write_up_to(file, at, "<!--document-->");
-    write_json(file, text);
-    write_up_to(file, at, NULL);
     free(text);
-    return files_close(file, "report.html", error);
+    return files_close(page, "report.html", error);
 }
 
 void page_add_file(json_t *files, const char *folder, const char *name)
@@ -53,10 +56,11 @@ void page_add_file(json_t *files, const char *folder, const char *name)
     struct error ignored;
     char *text = NULL;
     size_t size = 0;
-    FILE *to = folder ? open_memstream(&text, &size) : NULL;
-    bool copied = to && files_copy(folder, name, to, &ignored);
+    FILE *to = memory_need(open_memstream(&text, &size));
+    bool copied = folder && files_copy(folder, name, to, &ignored);
 
-    if (to && fclose(to) == 0 && copied)
+    fclose(to);
+    if (copied)
         json_object_set_new(files, name, json_stringn(text, size));
     free(text);
 }

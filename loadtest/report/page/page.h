@@ -22,10 +22,10 @@ struct page_run {
     struct document document; /* the caller's */
 };
 
-/* FOLDER/report.html: the page's frame around what `write` writes. `drawn` is what the script
- * draws, and is taken; NULL is no memory. */
-bool page_write(const char *folder, void (*write)(FILE *to, const void *context),
-                const void *context, json_t *drawn, struct error *error);
+/* FOLDER/report.html, in whose frame stands what is written between the two; NULL: it cannot be
+ * made. `drawn` is what the script draws, and is taken. */
+FILE *page_begin(const char *folder, struct error *error);
+bool page_end(FILE *page, json_t *drawn, struct error *error);
 
 /* The page of runs, by page_runs.c. One: what it found, every line, pictures, machine and settings.
  * Several: what differs beyond the rounds' spread, then each. */

@@ -7,41 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What it did, and that no promise of its own forbids it. */
-static void unsafe(FILE *to, const struct line *line)
-{
-    bool one = line->promise.one_instance;
-    if (line->oversold > 0)
-        words_spans(to, "oversold", "超卖");
-    else if (line->lost_updates > 0)
-        words_spans(to, "lost updates", "丢失更新");
-    else
-        words_spans(to, "wrong", "出错");
-    words_spans(to, one ? " (it promises one instance)" : " (it promises nothing)",
-                one ? "（它只承诺一个实例）" : "（它什么也没承诺）");
-}
-
-/* The cell of the verdict that is shown. */
+/* The cell of the verdict that is shown; of what is unsafe, that no promise of its own forbids it.
+ */
 static void verdict_cell(FILE *to, const struct line *line, enum verdict shown)
 {
-    static const char *const chinese[] = {
-        [VERDICT_KEPT] = "守住承诺",
-        [VERDICT_PROVED_NOTHING] = "什么也没证明",
-        [VERDICT_NO_RUN] = "没有跑成",
-        [VERDICT_BROKEN] = "违背承诺",
-    };
-    bool limited = shown == VERDICT_KEPT && line->class != LINE_SAFE;
-    fprintf(to, "<td class=\"text verdict %s\">",
-            line_class_name(limited ? LINE_CARE : words_verdict_class(shown)));
-    if (shown == VERDICT_UNSAFE)
-        unsafe(to, line);
-    else if (limited)
-        words_spans(to, verdict_in_words(shown, &line->promise),
-                    !line->promise.many_instances  ? "守住承诺（仅一个实例）"
-                    : !line->promise.paused_holder ? "守住承诺（停顿时除外）"
-                                                   : "守住承诺（无故障切换）");
-    else
-        words_spans(to, verdict_name(shown), chinese[shown]);
+    static const char *const chinese[][2] = {{"kept", "守住承诺"},
+                                             {"kept, one instance", "守住承诺（仅一个实例）"},
+                                             {"kept, not when paused", "守住承诺（停顿时除外）"},
+                                             {"kept, no failover", "守住承诺（无故障切换）"},
+                                             {"proved nothing", "什么也没证明"},
+                                             {"no run", "没有跑成"},
+                                             {"BROKEN", "违背承诺"},
+                                             {"oversold", "超卖"},
+                                             {"lost updates", "丢失更新"},
+                                             {"wrong", "出错"}};
+    const char *text = line_verdict_text(line, shown);
+    size_t i = 0;
+    while (strcmp(chinese[i][0], text) != 0)
+        i++;
+    fprintf(to, "<td class=\"text verdict %s\">", line_class_name(line_verdict_class(line, shown)));
+    words_spans(to, text, chinese[i][1]);
+    if (shown == VERDICT_UNSAFE && line->promise.one_instance)
+        words_spans(to, " (it promises one instance)", "（它只承诺一个实例）");
+    else if (shown == VERDICT_UNSAFE)
+        words_spans(to, " (it promises nothing)", "（它什么也没承诺）");
     fputs("</td>", to);
 }
 
@@ -85,6 +74,16 @@ static void stock(FILE *to, const struct line *line)
     fprintf(to, "</td><td>%" PRId64 "</td>", line->lost_updates);
 }
 
+/* Below a line; "": nothing. */
+static void note_row(FILE *to, int columns, const char *note)
+{
+    if (!*note)
+        return;
+    fprintf(to, "<tr><td class=\"note\" colspan=\"%d\">↳ ", columns);
+    words_text(to, note);
+    fputs("</td></tr>\n", to);
+}
+
 static void line_row(FILE *to, const struct document *document, const struct line *line)
 {
     fputs("<tr><td>", to);
@@ -98,13 +97,11 @@ static void line_row(FILE *to, const struct document *document, const struct lin
     if (!document->over)
         stock(to, line);
     fputs("</tr>\n", to);
-    if (!line->error && line->generators == 0)
-        return;
-    fputs("<tr><td class=\"note\" colspan=\"8\">↳ ", to);
-    words_text(to, line->error
-                       ? line->error
-                       : "a round without figures: wrk was never idle and the servers were");
-    fputs("</td></tr>\n", to);
+    note_row(to, 8,
+             line->error             ? line->error
+             : line->generators == 0 ? ""
+                                     : "a round without figures: wrk was never idle and the "
+                                       "servers were");
 }
 
 static void lines_notes(FILE *to, const struct document *document)
@@ -165,37 +162,23 @@ static bool is_unpaid(const struct document *document)
     return json_object_get(json_array_get(document->runs, 0), "unpaid") != NULL;
 }
 
-/* Of a picture that the script draws: what was bought, and what became of it. */
-static void shares(FILE *to, const json_t *figures)
-{
-    fprintf(to, "<td data-shares=\"%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\"></td>",
-            document_integer(figures, "bought"), document_integer(figures, "paid"),
-            document_integer(figures, "too_late"), document_integer(figures, "never_paid"));
-}
-
+/* The figures of the picture that the script draws stand behind it. */
 static void unpaid_row(FILE *to, const struct document *document, const json_t *run)
 {
     static const char *const names[] = {"bought",  "paid",      "too_late", "never_paid",
                                         "refused", "most_held", "looks",    "disagreed"};
     const struct line *line = document_line_of(document, run);
     const json_t *figures = json_object_get(run, "unpaid");
-    const char *wrong = json_string_value(json_object_get(figures, "wrong"));
-
     fputs("<tr><td>", to);
     words_text(to, line->strategy);
     fprintf(to, "%s</td>", line_body_text(line));
     verdict_cell(to, line, line->verdict);
-    fprintf(to, "<td>%d</td>", line->instances);
-    shares(to, figures);
+    fprintf(to, "<td>%d</td><td class=\"shares\"></td>", line->instances);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         fprintf(to, "<td>%" PRId64 "</td>", document_integer(figures, names[i]));
     fprintf(to, "<td>%" PRId64 "</td></tr>\n",
             document_integer(json_object_get(run, "audit"), "stock"));
-    if (!wrong || !*wrong)
-        return;
-    fputs("<tr><td class=\"note\" colspan=\"13\">↳ ", to);
-    words_text(to, wrong);
-    fputs("</td></tr>\n", to);
+    note_row(to, 13, document_text(figures, "wrong"));
 }
 
 /* What became of the orders, and what the rows said meanwhile and at the end. */
@@ -256,23 +239,6 @@ static json_t *line_json(const struct document *document, const struct line *lin
                      answers_json(line->answers));
 }
 
-/* Of the runs at a given rate, as the file has them. */
-static json_t *schedules_json(const struct document *document)
-{
-    json_t *all = json_array();
-    for (size_t i = 0; i < json_array_size(document->runs); i++) {
-        const json_t *run = json_array_get(document->runs, i);
-        const struct line *line = document_line_of(document, run);
-        json_t *open = json_object_get(run, "open_loop");
-        if (open && line)
-            json_array_append_new(
-                all, json_pack("{ss ss si sI sI sO}", "strategy", line->strategy, "body",
-                               line->body, "instances", line->instances, "value", line->value,
-                               "round", document_integer(run, "round"), "open_loop", open));
-    }
-    return all;
-}
-
 /* results.json as it was written, and the CSV files beside it. */
 static json_t *files_json(const struct page_run *run)
 {
@@ -290,30 +256,19 @@ static json_t *files_json(const struct page_run *run)
     return all;
 }
 
-/* What the script draws of a run: its lines with their latencies, its schedules, what it was made
- * on, and its files to take out again. NULL: out of memory. */
+/* What the script draws of a run, beside what results.json says, which is among its files: its
+ * lines with their latencies. */
 static json_t *drawn_of(const struct page_run *run)
 {
     const struct document *document = &run->document;
-    static const char *const members[] = {"machine", "versions", "settings", "seed", "capacity"};
     json_t *lines = json_array(), *said = json_string(run->name);
     if (!said) /* a folder's name may be anything */
         said = json_string("?");
     for (size_t i = 0; i < document->count; i++)
         json_array_append_new(lines, line_json(document, &document->lines[i]));
-    json_t *drawn = json_pack("{so so so so ss* sb}", "name", said, "lines", lines, "files",
-                              files_json(run), "schedules", schedules_json(document), "over",
-                              document->over, "unpaid", (int)is_unpaid(document));
-    for (size_t i = 0; drawn && i < sizeof members / sizeof *members; i++)
-        if (json_object_get(document->json, members[i]))
-            json_object_set(drawn, members[i], json_object_get(document->json, members[i]));
-    return drawn;
+    return json_pack("{so so so ss* sb}", "name", said, "lines", lines, "files", files_json(run),
+                     "over", document->over, "unpaid", (int)is_unpaid(document));
 }
-
-struct runs {
-    const struct page_run *items;
-    size_t count;
-};
 
 static void draw(FILE *to, const char *what, size_t run)
 {
@@ -333,34 +288,25 @@ static void write_run(FILE *to, const struct page_run *run, size_t number)
     draw(to, "conditions", number);
 }
 
-static void content(FILE *to, const void *context)
-{
-    const struct runs *runs = context;
-
-    if (runs->count > 1)
-        compare_write(to, runs->items, runs->count);
-    for (size_t i = 0; i < runs->count; i++) {
-        if (runs->count > 1) {
-            fputs("<h2 class=\"run\">", to);
-            words_text(to, runs->items[i].name);
-            fputs("</h2>\n", to);
-        }
-        write_run(to, &runs->items[i], i);
-    }
-}
-
 bool page_write_runs(const char *folder, const struct page_run *runs, size_t count,
                      struct error *error)
 {
-    const struct runs all = {runs, count};
+    FILE *to = page_begin(folder, error);
+    if (!to)
+        return false;
     json_t *drawn = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        if (json_array_append_new(drawn, drawn_of(&runs[i])) != 0) {
-            json_decref(drawn);
-            drawn = NULL;
+    if (count > 1)
+        compare_write(to, runs, count);
+    for (size_t i = 0; i < count; i++) {
+        if (count > 1) {
+            fputs("<h2 class=\"run\">", to);
+            words_text(to, runs[i].name);
+            fputs("</h2>\n", to);
         }
-    return page_write(folder, content, &all, drawn, error);
+        write_run(to, &runs[i], i);
+        json_array_append_new(drawn, drawn_of(&runs[i]));
+    }
+    return page_end(to, drawn, error);
 }
 
 bool page_write_run(const char *folder, const struct document *document, struct error *error)

@@ -56,22 +56,16 @@ static bool stands_for_all(const struct document *document, const struct line *l
     return true;
 }
 
-/* A strategy's line is told of by one of these. WHOLE: it kept its promise, which no pause and no
- * failover ends; PARTLY: a smaller one. */
-enum state { BROKEN, UNSAFE, WHOLE, PARTLY, UNPROVED, NO_RUN };
+/* A strategy's line is told of by its verdict, or by this: it kept its promise, which no pause and
+ * no failover ends. VERDICT_KEPT is a smaller one. */
+enum { WHOLE = VERDICT_BROKEN + 1 };
 
-static enum state state_of(const struct line *line)
+static int state_of(const struct line *line)
 {
-    static const enum state states[] = {[VERDICT_KEPT] = PARTLY,
-                                        [VERDICT_PROVED_NOTHING] = UNPROVED,
-                                        [VERDICT_UNSAFE] = UNSAFE,
-                                        [VERDICT_NO_RUN] = NO_RUN,
-                                        [VERDICT_BROKEN] = BROKEN};
-    return line->verdict == VERDICT_KEPT && line->class == LINE_SAFE ? WHOLE
-                                                                     : states[line->verdict];
+    return line->verdict == VERDICT_KEPT && line->class == LINE_SAFE ? WHOLE : (int)line->verdict;
 }
 
-static size_t count_of(const struct document *document, enum state state)
+static size_t count_of(const struct document *document, int state)
 {
     size_t count = 0;
     for (size_t i = 0; i < document->count; i++)
@@ -105,7 +99,7 @@ static void wrong(const struct sentence *its, const struct line *line)
 }
 
 /* A few of the strategies for which that is so, and what is to be said of each. */
-static size_t list(const struct sentence *its, enum state state,
+static size_t list(const struct sentence *its, int state,
                    void (*say)(const struct sentence *its, const struct line *line))
 {
     size_t all = count_of(its->document, state), said = 0;
@@ -133,10 +127,9 @@ static void end(const struct sentence *its)
 }
 
 /* Names, and what is said of all of them; of what is wrong, what each did. */
-static void names(const struct sentence *its, enum state state, const char *english,
-                  const char *chinese)
+static void names(const struct sentence *its, int state, const char *english, const char *chinese)
 {
-    if (list(its, state, state == BROKEN || state == UNSAFE ? wrong : name) == 0)
+    if (list(its, state, state == VERDICT_BROKEN || state == VERDICT_UNSAFE ? wrong : name) == 0)
         return;
     fputs(pick(its, english, chinese), its->to);
     end(its);
@@ -172,15 +165,15 @@ static void fastest(const struct sentence *its)
 
 static void run(const struct sentence *its)
 {
-    names(its, BROKEN, "", "");
-    names(its, UNSAFE, "", "");
+    names(its, VERDICT_BROKEN, "", "");
+    names(its, VERDICT_UNSAFE, "", "");
     names(its, WHOLE,
           count_of(its->document, WHOLE) == 1 ? " kept its promise" : " kept their promise",
           "守住了承诺");
-    names(its, PARTLY, " kept a smaller promise (see “still right if”)",
+    names(its, VERDICT_KEPT, " kept a smaller promise (see “still right if”)",
           "守住了较小的承诺（见“何时仍正确”）");
     fastest(its);
-    names(its, UNPROVED, " proved nothing", "什么也没证明");
+    names(its, VERDICT_PROVED_NOTHING, " proved nothing", "什么也没证明");
 }
 
 /* "batch sells most with connections 64: 26,266 a second". */
@@ -257,8 +250,8 @@ void sentence_write(FILE *to, const struct document *document)
         else
             run(&its);
         if (document->over)
-            names(&its, BROKEN, "", "");
-        names(&its, NO_RUN, " could not be run", "没有跑成");
+            names(&its, VERDICT_BROKEN, "", "");
+        names(&its, VERDICT_NO_RUN, " could not be run", "没有跑成");
         fputs("</span>", to);
     }
     fputs("</p>\n", to);

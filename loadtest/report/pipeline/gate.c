@@ -1,65 +1,48 @@
 /* See gate.h. */
 #include "loadtest/report/pipeline/gate.h"
 
+#include "loadtest/base/pool.h"
+
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const char title[] = "\nThresholds (--fail-if)\n";
+enum { SAID_SIZE = 200 };
 
-bool gate_open(struct thresholds *fail_if, struct junit *junit, const struct options *options,
-               struct error *error)
+bool gate_open(struct gate *gate, const struct options *options, struct error *error)
 {
-    return (!*options->fail_if || thresholds_parse("fail-if", options->fail_if, fail_if, error)) &&
-           junit_open(junit, options->junit, error);
+    return (!*options->fail_if ||
+            thresholds_parse("fail-if", options->fail_if, &gate->fail_if, error)) &&
+           junit_open(&gate->junit, options->junit, error);
 }
 
-bool gate_close(struct junit *junit, const char *command, const char *ended, struct error *error)
+/* In words, as it was judged; false: it cannot be read. */
+static bool say_judged(const json_t *one, char said[SAID_SIZE])
 {
-    struct junit_case one = junit_case_of(command, "made");
-    char suite[60];
-    snprintf(suite, sizeof suite, "seckill-loadtest %s", command);
-    junit_end(&one, JUNIT_ERROR, "ended", "%s", ended ? ended : "");
-    if (ended)
-        junit_add(junit, &one);
-    return junit_close(junit, suite, error);
+    struct thresholds threshold;
+    struct error ignored;
+    if (!thresholds_parse("fail-if", document_text(one, "threshold"), &threshold, &ignored))
+        return false;
+    threshold_say_value(threshold.items, json_number_value(json_object_get(one, "value")), said,
+                        SAID_SIZE);
+    return true;
 }
 
-/* Those that the phase was judged by; NULL: it had no figures. */
-static const json_t *judged_by(const json_t *run)
+static bool is_failed(const json_t *one)
 {
-    return json_object_get(run, "thresholds");
-}
-
-static bool has_thresholds(const json_t *run, const struct thresholds *fail_if)
-{
-    return fail_if->count > 0 && !document_is(run, "phase", "truth");
-}
-
-/* "speed, 3 instances, round 1": the strategy stands elsewhere. */
-static void say_phase(const json_t *run, char *out, size_t size)
-{
-    int instances = (int)document_integer(run, "instances");
-    snprintf(out, size, "%s, %d instance%s, round %d", document_text(run, "phase"), instances,
-             instances == 1 ? "" : "s", (int)document_integer(run, "round"));
+    return json_is_true(json_object_get(one, "failed"));
 }
 
 /* A line for each judged threshold that failed; returns how many these are. */
 static size_t say_failed(const json_t *all, char *out, size_t size)
 {
     size_t failed = 0;
+    char said[SAID_SIZE];
     *out = '\0';
     for (size_t i = 0; i < json_array_size(all); i++) {
         const json_t *one = json_array_get(all, i);
-        struct thresholds threshold;
-        struct error error;
-        char said[200];
-        if (!json_is_true(json_object_get(one, "failed")) ||
-            !thresholds_parse("fail-if", document_text(one, "threshold"), &threshold, &error))
-            continue;
-        threshold_say_value(threshold.items, json_number_value(json_object_get(one, "value")), said,
-                            sizeof said);
-        snprintf(out + strlen(out), size - strlen(out), "%s%s", failed ? "\n" : "", said);
-        failed++;
+        if (is_failed(one) && say_judged(one, said))
+            snprintf(out + strlen(out), size - strlen(out), "%s%s", failed++ ? "\n" : "", said);
     }
     return failed;
 }
@@ -70,36 +53,29 @@ static void print_lines(FILE *to, const char *whose, const char *text)
         fprintf(to, "  %s%s%.*s\n", whose, *whose ? ": " : "", (int)strcspn(line, "\n"), line);
 }
 
-/* A load, by its thresholds as they were judged; NULL: it had no figures. */
-static void tell(FILE *to, const char *whose, const json_t *judged, struct gate *gate)
+void gate_print(FILE *to, struct gate *gate)
 {
-    char text[1200];
-    if (gate->judged + gate->unjudged == 0)
-        fputs(title, to);
-    *(judged ? &gate->judged : &gate->unjudged) += 1;
-    if (!judged) {
-        print_lines(to, whose, "not judged, for there are no figures");
-    } else if (say_failed(judged, text, sizeof text) > 0) {
-        gate->failed++;
-        print_lines(to, whose, text);
+    for (size_t i = 0; i < gate->count; i++) {
+        const struct gate_load *load = &gate->loads[i];
+        char text[1200];
+        if (i == 0)
+            fputs("\nThresholds (--fail-if)\n", to);
+        *(load->judged ? &gate->judged : &gate->unjudged) += 1;
+        if (!load->judged) {
+            print_lines(to, load->whose, "not judged, for there are no figures");
+        } else if (say_failed(load->judged, text, sizeof text) > 0) {
+            gate->failed++;
+            print_lines(to, load->whose, text);
+        }
     }
-}
-
-void gate_print(FILE *to, const struct document *document, const struct thresholds *fail_if,
-                struct gate *gate)
-{
-    *gate = (struct gate){0};
-    for (size_t i = 0; i < json_array_size(document->runs); i++) {
-        const json_t *run = json_array_get(document->runs, i);
-        char phase[100], whose[200];
-        say_phase(run, phase, sizeof phase);
-        snprintf(whose, sizeof whose, "%s, %s", document_text(run, "strategy"), phase);
-        if (has_thresholds(run, fail_if))
-            tell(to, whose, judged_by(run), gate);
-    }
-    if (gate->judged > 0 && gate->failed == 0)
-        fprintf(to, "  no threshold failed in %zu phase%s\n", gate->judged,
-                gate->judged == 1 ? "" : "s");
+    if (gate->judged == 0 || gate->failed > 0)
+        return;
+    fputs("  no threshold failed", to);
+    if (!*gate->loads->group)
+        fprintf(to, " in %zu phase%s", gate->judged, gate->judged == 1 ? "" : "s");
+    else if (gate->judged > 1)
+        fprintf(to, " in %zu runs", gate->judged);
+    fputc('\n', to);
 }
 
 int gate_exit_status(const struct gate *gate, int verdicts)
@@ -107,6 +83,22 @@ int gate_exit_status(const struct gate *gate, int verdicts)
     if (verdicts == 1 || gate->failed > 0)
         return 1;
     return gate->unjudged > 0 ? 2 : verdicts;
+}
+
+/* `judged` is taken; NULL: there are no figures. */
+static void add(struct gate *gate, const char *group, const char *whose, json_t *judged)
+{
+    struct gate_load *load = array_add(&gate->loads, &gate->count, sizeof *load);
+    load->judged = judged;
+    snprintf(load->group, sizeof load->group, "%s", group);
+    snprintf(load->whose, sizeof load->whose, "%s", whose);
+}
+
+void gate_judge(struct gate *gate, const char *group, const char *whose,
+                const struct measured *measured)
+{
+    if (gate->fail_if.count > 0)
+        add(gate, group, whose, gate_load_json(&gate->fail_if, measured));
 }
 
 static void end_broken(const json_t *run, struct junit_case *one)
@@ -125,7 +117,9 @@ static void end_broken(const json_t *run, struct junit_case *one)
               document_integer(audit, "unrepeatable"), document_integer(run, "internal_errors"));
 }
 
-static void judge_phase(const json_t *run, const struct thresholds *fail_if, struct junit_case *one)
+/* `judged`: by the thresholds, of a phase that has any; NULL: it had no figures. */
+static void end_phase(const json_t *run, bool has_thresholds, const json_t *judged,
+                      struct junit_case *one)
 {
     enum verdict verdict = document_verdict(run);
     const char *name = verdict_name(verdict);
@@ -134,12 +128,31 @@ static void judge_phase(const json_t *run, const struct thresholds *fail_if, str
         end_broken(run, one);
     else if (verdict == VERDICT_NO_RUN)
         junit_end(one, JUNIT_ERROR, name, "%s", document_text(run, "error"));
-    else if (has_thresholds(run, fail_if) && !judged_by(run))
+    else if (has_thresholds && !judged)
         junit_end(one, JUNIT_ERROR, name, "the thresholds were not judged: no figures");
-    else if (say_failed(judged_by(run), said, sizeof said) > 0)
+    else if (say_failed(judged, said, sizeof said) > 0)
         junit_end(one, JUNIT_FAILED, "threshold", "%s", said);
     else if (verdict == VERDICT_PROVED_NOTHING)
         junit_end(one, JUNIT_SKIPPED, name, "%s", name);
+}
+
+/* Its case is named "speed, 3 instances, round 1": the strategy stands beside it. */
+static void take_phase(struct gate *gate, const json_t *run)
+{
+    bool has_thresholds = gate->fail_if.count > 0 && !document_is(run, "phase", "truth");
+    json_t *judged = json_object_get(run, "thresholds");
+    int instances = (int)document_integer(run, "instances");
+    char phase[100], whose[200];
+    snprintf(phase, sizeof phase, "%s, %d instance%s, round %d", document_text(run, "phase"),
+             instances, instances == 1 ? "" : "s", (int)document_integer(run, "round"));
+    snprintf(whose, sizeof whose, "%s, %s", document_text(run, "strategy"), phase);
+    struct junit_case one = {.group = document_text(run, "strategy"),
+                             .name = phase,
+                             .seconds = json_number_value(json_object_get(run, "duration_s"))};
+    end_phase(run, has_thresholds, judged, &one);
+    junit_add(&gate->junit, &one);
+    if (has_thresholds)
+        add(gate, "", whose, json_incref(judged));
 }
 
 static void add_line(struct junit *junit, const struct line *line)
@@ -153,67 +166,51 @@ static void add_line(struct junit *junit, const struct line *line)
     char name[60];
     snprintf(name, sizeof name, "verdict, %d instance%s", line->instances,
              line->instances == 1 ? "" : "s");
-    struct junit_case one = junit_case_of(line->strategy, name);
+    struct junit_case one = {.group = line->strategy, .name = name};
     junit_end(&one, outcomes[line->verdict], verdict, "%s", verdict);
     junit_add(junit, &one);
 }
 
-void gate_add_cases(struct junit *junit, const struct document *document,
-                    const struct thresholds *fail_if)
+void gate_take(struct gate *gate, const struct document *document)
 {
-    for (size_t i = 0; i < json_array_size(document->runs); i++) {
-        const json_t *run = json_array_get(document->runs, i);
-        char phase[100];
-        say_phase(run, phase, sizeof phase);
-        struct junit_case one = junit_case_of(document_text(run, "strategy"), phase);
-        one.seconds = json_number_value(json_object_get(run, "duration_s"));
-        judge_phase(run, fail_if, &one);
-        junit_add(junit, &one);
-    }
+    for (size_t i = 0; i < json_array_size(document->runs); i++)
+        take_phase(gate, json_array_get(document->runs, i));
     for (size_t i = 0; i < json_array_size(document->runs); i++) {
         const json_t *run = json_array_get(document->runs, i);
         const struct line *line = document_line_of(document, run);
         if (line && line->first == run)
-            add_line(junit, line);
+            add_line(&gate->junit, line);
     }
 }
 
-json_t *gate_json(const struct phase_result *run)
+static void add_load(struct junit *junit, const struct gate_load *load)
 {
-    struct measured measured;
-    bool is_asked =
-        run->plan.fail_if && run->plan.fail_if->count > 0 && run->plan.kind != PHASE_TRUTH;
-    return is_asked && phase_measured(run, &measured) ? gate_load_json(run->plan.fail_if, &measured)
-                                                      : NULL;
+    for (size_t i = 0; *load->group && i < json_array_size(load->judged); i++) {
+        const json_t *judged = json_array_get(load->judged, i);
+        struct junit_case one = {.group = load->group, .name = document_text(judged, "threshold")};
+        char said[SAID_SIZE];
+        if (say_judged(judged, said))
+            junit_end(&one, is_failed(judged) ? JUNIT_FAILED : JUNIT_PASSED, "threshold", "%s",
+                      said);
+        junit_add(junit, &one);
+    }
 }
 
-void gate_print_loads(FILE *to, const struct thresholds *thresholds, const struct gate_load *loads,
-                      size_t count, struct gate *gate)
+bool gate_close(struct gate *gate, const char *command, const char *ended, struct error *error)
 {
-    *gate = (struct gate){0};
-    for (size_t i = 0; thresholds->count > 0 && i < count; i++) {
-        json_t *judged = gate_load_json(thresholds, &loads[i].measured);
-        tell(to, loads[i].name, judged, gate);
-        json_decref(judged);
+    struct junit_case one = {.group = command, .name = "made"};
+    char suite[60];
+    snprintf(suite, sizeof suite, "seckill-loadtest %s", command);
+    for (size_t i = 0; i < gate->count; i++) {
+        add_load(&gate->junit, &gate->loads[i]);
+        json_decref(gate->loads[i].judged);
     }
-    if (gate->judged == 1 && gate->failed == 0)
-        fputs("  no threshold failed\n", to);
-    else if (gate->judged > 0 && gate->failed == 0)
-        fprintf(to, "  no threshold failed in %zu runs\n", gate->judged);
-}
-
-void gate_add_load(struct junit *junit, const char *group, const struct thresholds *thresholds,
-                   const struct measured *measured)
-{
-    for (size_t i = 0; i < thresholds->count; i++) {
-        const struct threshold *one = &thresholds->items[i];
-        struct junit_case is = junit_case_of(group, one->text);
-        char said[sizeof is.text];
-        junit_end(&is, threshold_is_met(one, measured) ? JUNIT_FAILED : JUNIT_PASSED, "threshold",
-                  "%s",
-                  threshold_say_value(one, threshold_value(one, measured), said, sizeof said));
-        junit_add(junit, &is);
-    }
+    free(gate->loads);
+    gate->count = 0;
+    junit_end(&one, JUNIT_ERROR, "ended", "%s", ended ? ended : "");
+    if (ended)
+        junit_add(&gate->junit, &one);
+    return junit_close(&gate->junit, suite, error);
 }
 
 json_t *gate_load_json(const struct thresholds *thresholds, const struct measured *measured)
@@ -226,4 +223,13 @@ json_t *gate_load_json(const struct thresholds *thresholds, const struct measure
                                               (int)threshold_is_met(one, measured)));
     }
     return list;
+}
+
+json_t *gate_json(const struct phase_result *run)
+{
+    struct measured measured;
+    bool is_asked =
+        run->plan.fail_if && run->plan.fail_if->count > 0 && run->plan.kind != PHASE_TRUTH;
+    return is_asked && phase_measured(run, &measured) ? gate_load_json(run->plan.fail_if, &measured)
+                                                      : NULL;
 }

@@ -210,12 +210,15 @@ static void write_answers(FILE *to, const struct sale_answers *answers)
     fputs("</table></div>\n", to);
 }
 
-static void write_page(FILE *to, const void *context)
+static bool write_page(const char *folder, const struct sale *sale, struct error *error)
 {
-    const struct sale *sale = context;
-    write_banner(to, sale);
-    write_claims(to, &sale->judgement);
-    write_answers(to, sale->answers);
+    FILE *page = page_begin(folder, error);
+    if (!page)
+        return false;
+    write_banner(page, sale);
+    write_claims(page, &sale->judgement);
+    write_answers(page, sale->answers);
+    return page_end(page, json_array(), error);
 }
 
 bool told_write(const char *folder, const struct target *target, const struct sale *sale,
@@ -224,8 +227,7 @@ bool told_write(const char *folder, const struct target *target, const struct sa
     json_t *all = sale_json(target, sale);
     if (all && fail_if->count > 0)
         json_object_set_new(all, "thresholds", gate_load_json(fail_if, &sale->measured));
-    return files_write_json(folder, "results.json", all, error) &&
-           page_write(folder, write_page, sale, json_array(), error);
+    return files_write_json(folder, "results.json", all, error) && write_page(folder, sale, error);
 }
 
 /* --- for a pipeline --- */
@@ -250,12 +252,13 @@ void told_add_cases(struct junit *junit, const struct sale *sale)
         const struct claim_finding *finding = &judgement->claims[i];
         if (finding->result == CLAIM_NOT_ASKED)
             continue;
-        struct junit_case one = junit_case_of(sale->ledger.shop, claim_name((enum finding_kind)i));
+        struct junit_case one = {.group = sale->ledger.shop,
+                                 .name = claim_name((enum finding_kind)i)};
         junit_end(&one, of_claims[finding->result], claim_result_name(finding->result), "%s",
                   finding->text);
         junit_add(junit, &one);
     }
-    struct junit_case verdict = junit_case_of(sale->ledger.shop, "verdict");
+    struct junit_case verdict = {.group = sale->ledger.shop, .name = "verdict"};
     verdict.seconds = (double)(sale->ledger.load.ended_us - sale->ledger.load.began_us) / 1e6;
     junit_end(&verdict, of_verdicts[judgement->verdict], shop_verdict_name(judgement->verdict),
               "%s", judgement->why);

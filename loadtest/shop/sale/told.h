@@ -2,7 +2,7 @@
 #ifndef SECKILL_LOADTEST_SHOP_SALE_TOLD_H
 #define SECKILL_LOADTEST_SHOP_SALE_TOLD_H
 
-#include "loadtest/report/pipeline/junit.h"
+#include "loadtest/report/pipeline/gate.h"
 #include "loadtest/shop/sale/sale.h"
 
 #include <stdio.h>

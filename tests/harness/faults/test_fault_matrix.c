@@ -12,29 +12,25 @@
 
 static struct error error;
 
-/* Of the column `stall`, with runs that ended so. */
-static struct cell cell_runs(enum cell_expectation expected, size_t clean, size_t red,
-                             size_t invalid)
+/* Runs from this seed on that were (c)lean, (r)ed or do not count (-). */
+static struct cell cell_of(const char *strategy, const struct fault *fault,
+                           enum cell_expectation expected, const char *runs, int64_t seed)
 {
-    struct cell cell = {.fault = &fault_stall, .strategy = {.name = "a"}, .expected = expected};
-    struct trial_result result = {.seed = 1};
-    size_t all = clean + red + invalid;
-    for (size_t i = 0; i < all; i++) {
-        result.verdict = i < clean ? TRIAL_CLEAN : i < clean + red ? TRIAL_RED : TRIAL_INVALID;
+    struct cell cell = {.fault = fault, .expected = expected};
+    snprintf(cell.strategy.name, sizeof cell.strategy.name, "%s", strategy);
+    for (; *runs; runs++) {
+        const struct trial_result result = {.verdict = *runs == 'c'   ? TRIAL_CLEAN
+                                                       : *runs == 'r' ? TRIAL_RED
+                                                                      : TRIAL_INVALID,
+                                            .seed = seed++};
         cell_add(&cell, &result);
     }
     return cell;
 }
 
-static struct cell cell_of(const char *strategy, const struct fault *fault, struct cell cell,
-                           int64_t seed)
+static struct cell stalled(enum cell_expectation expected, const char *runs)
 {
-    cell.fault = fault;
-    snprintf(cell.strategy.name, sizeof cell.strategy.name, "%s", strategy);
-    cell.seeds[0] = (struct seeds){seed, seed + (int64_t)(cell.runs + cell.invalid) - 1};
-    cell.seeds_count = 1;
-    cell.shown.seed = seed;
-    return cell;
+    return cell_of("a", &fault_stall, expected, runs, 1);
 }
 
 TEST(a_cell_says_what_its_runs_say)
@@ -43,40 +39,40 @@ TEST(a_cell_says_what_its_runs_say)
         struct cell cell;
         enum cell_verdict verdict;
     } cases[] = {
-        {cell_runs(CELL_HOLDS, 3, 0, 0), CELL_HELD},
-        {cell_runs(CELL_HOLDS, 3, 0, 2), CELL_HELD},
-        {cell_runs(CELL_HOLDS, 2, 1, 0), CELL_CONTRADICTED},
-        {cell_runs(CELL_HOLDS, 0, 0, 3), CELL_INVALID}, /* it met nobody: not fine */
-        {cell_runs(CELL_BREAKS, 0, 1, 0), CELL_SEEN},
-        {cell_runs(CELL_BREAKS, 9, 0, 0), CELL_INVALID}, /* a control that is never red */
-        {cell_runs(CELL_MAY_BREAK, 3, 0, 0), CELL_NOT_SEEN},
-        {cell_runs(CELL_MAY_BREAK, 2, 1, 0), CELL_SEEN},
-        {cell_runs(CELL_NOTHING, 0, 0, 0), CELL_OUTSIDE},
+        {stalled(CELL_HOLDS, "ccc"), CELL_HELD},
+        {stalled(CELL_HOLDS, "ccc--"), CELL_HELD},
+        {stalled(CELL_HOLDS, "ccr"), CELL_CONTRADICTED},
+        {stalled(CELL_HOLDS, "---"), CELL_INVALID}, /* it met nobody: not fine */
+        {stalled(CELL_BREAKS, "r"), CELL_SEEN},
+        {stalled(CELL_BREAKS, "ccccccccc"), CELL_INVALID}, /* a control that is never red */
+        {stalled(CELL_MAY_BREAK, "ccc"), CELL_NOT_SEEN},
+        {stalled(CELL_MAY_BREAK, "ccr"), CELL_SEEN},
+        {stalled(CELL_NOTHING, ""), CELL_OUTSIDE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_int_equal(cell_verdict(&cases[i].cell), cases[i].verdict);
 }
 
-static struct cell control(size_t clean, size_t red)
+static struct cell control(const char *runs)
 {
-    return cell_of("redis-token", &fault_stall, cell_runs(CELL_BREAKS, clean, red, 0), 1);
+    return cell_of("redis-token", &fault_stall, CELL_BREAKS, runs, 1);
 }
 
 TEST(the_exit_status_follows)
 {
-    const struct cell seen = control(1, 1), held = cell_runs(CELL_HOLDS, 3, 0, 0),
-                      unmet = cell_runs(CELL_HOLDS, 0, 0, 3);
+    const struct cell seen = control("cr"), held = stalled(CELL_HOLDS, "ccc"),
+                      unmet = stalled(CELL_HOLDS, "---");
     const struct {
         struct cell cells[2];
         int status;
     } rows[] = {
         {{seen, held}, 0},
-        {{seen, cell_runs(CELL_MAY_BREAK, 3, 0, 0)}, 0},
-        {{seen, cell_runs(CELL_HOLDS, 2, 1, 0)}, 1},
+        {{seen, stalled(CELL_MAY_BREAK, "ccc")}, 0},
+        {{seen, stalled(CELL_HOLDS, "ccr")}, 1},
         {{seen, unmet}, 2},
         {{held, held}, 2}, /* nobody known to fail was seen to */
-        {{control(3, 0), held}, 2},
-        {{unmet, cell_runs(CELL_HOLDS, 0, 1, 0)}, 1}, /* worse than what proves nothing */
+        {{control("ccc"), held}, 2},
+        {{unmet, stalled(CELL_HOLDS, "r")}, 1}, /* worse than what proves nothing */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct cell cells[] = {rows[i].cells[0], rows[i].cells[1]};
@@ -89,51 +85,49 @@ TEST(the_exit_status_follows)
 /* Each cell is a case, and so is the column, whose cells prove nothing without its control. */
 TEST(cells_and_columns_are_cases)
 {
-    static const enum junit_outcome outcomes[] = {JUNIT_PASSED, JUNIT_FAILED, JUNIT_ERROR,
-                                                  JUNIT_SKIPPED, JUNIT_ERROR};
-    struct cell cells[] = {cell_runs(CELL_HOLDS, 3, 0, 0), cell_runs(CELL_HOLDS, 2, 1, 0),
-                           cell_runs(CELL_HOLDS, 0, 0, 3), cell_runs(CELL_NOTHING, 0, 0, 0)};
+    static const char *const ends[] = {
+        "stall\" time=\"0.000\"><system-out>held",
+        "<failure message=\"CONTRADICTED, 1 of 3 runs red",
+        "<error message=\"INVALID",
+        "<skipped message=\"not concerned",
+        "\"controls\" name=\"stall\" time=\"0.000\"><error message=\"none of its controls was",
+        "seen to fail\" type=\"proves nothing\"",
+    };
+    struct cell cells[] = {stalled(CELL_HOLDS, "ccc"), stalled(CELL_HOLDS, "ccr"),
+                           stalled(CELL_HOLDS, "---"), stalled(CELL_NOTHING, "")};
     const struct matrix matrix = {.cells = cells, .count = 4};
-    struct faults_gate gate = {.count = 0};
-    assert_true(junit_open(&gate.junit, "/dev/null", &error));
-    faults_gate_add_cases(&gate, &matrix);
-    assert_int_equal(gate.junit.count, 5);
-    for (size_t i = 0; i < 5; i++)
-        assert_int_equal(gate.junit.cases[i].outcome, outcomes[i]);
-    assert_string_equal(gate.junit.cases[1].type, "CONTRADICTED");
-    assert_string_equal(gate.junit.cases[4].group, "controls");
-    assert_string_equal(gate.junit.cases[4].type, "proves nothing");
-    assert_true(faults_gate_close(&gate, NULL, &error));
+    struct junit junit;
+    assert_true(junit_open(&junit, "/dev/null", &error));
+    faults_add_cases(&junit, &matrix);
+    fflush(junit.cases);
+    HAS(junit, count, 5, counts[JUNIT_FAILED], 1, counts[JUNIT_ERROR], 2);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        t_says(junit.text, ends[i]);
+    assert_true(junit_close(&junit, "faults", &error));
 }
 
 /* A run that does not count has nothing that could be judged. */
 TEST(runs_that_count_are_judged)
 {
-    struct faults_gate gate = {.count = 0};
-    struct cell cell = cell_runs(CELL_HOLDS, 1, 0, 0);
+    struct gate gate = {.count = 0};
+    struct cell cell = stalled(CELL_HOLDS, "c");
     struct trial_result result = {
         .verdict = TRIAL_INVALID, .seed = 7, .measured = {.values = {[THRESHOLD_ORDERS] = 3}}};
     assert_true(thresholds_parse("fail-if", "orders>2", &gate.fail_if, &error));
-    FILE *to = tmpfile();
-    assert_non_null(to);
-    assert_true(faults_gate_add(&gate, &cell, &result, &error));
-    assert_int_equal(faults_gate_print(&gate, to, 2), 2);
+    faults_judge(&gate, &cell, &result);
+    assert_int_equal(gate.count, 0);
     result.verdict = TRIAL_CLEAN;
-    assert_true(faults_gate_add(&gate, &cell, &result, &error));
-    assert_int_equal(faults_gate_print(&gate, to, 0), 1);
-    fclose(to);
-    assert_int_equal(gate.count, 1);
-    assert_non_null(strstr(gate.runs[0].name, ", seed 7"));
-    assert_true(faults_gate_close(&gate, NULL, &error));
+    faults_judge(&gate, &cell, &result);
+    gate_print(t_print(), &gate);
+    t_says(t_printed(), "\n  a/stall, seed 7: orders>2: 3 orders, 1 orders more\n");
+    assert_int_equal(gate_exit_status(&gate, 0), 1);
+    assert_true(gate_close(&gate, "faults", NULL, &error));
 }
 
 /* In pieces ----------------------------------------------------------------------------------- */
 
-/* Folders of a test, each with a faults.json. */
-static struct {
-    const char *names[3];
-    size_t count;
-} folders;
+/* Those of a test, each with a faults.json. */
+static struct option_list folders;
 
 AFTER_EACH()
 {
@@ -142,33 +136,24 @@ AFTER_EACH()
 
 static const char *new_folder(void)
 {
-    return folders.names[folders.count++] = t_folder();
+    return strcpy(folders.items[folders.count++], t_folder());
 }
 
 static void write_cells(struct cell *cells, size_t count, const char *server)
 {
-    const struct matrix matrix = {.cells = cells, .count = count, .seed = 7, .runs = 2};
+    struct matrix matrix = {.cells = cells, .count = count, .seed = 7, .runs = 2};
     struct machine machine = {.cores = 2};
     snprintf(machine.server, sizeof machine.server, "%s", server);
-    assert_true(matrix_write(new_folder(), &matrix, matrix_made_on(&machine), &error));
-}
-
-static bool join(struct matrix *out)
-{
-    struct option_list list = {.count = folders.count};
-    json_t *made_on = NULL;
-    for (size_t i = 0; i < folders.count; i++)
-        snprintf(list.items[i], sizeof list.items[i], "%s", folders.names[i]);
-    bool joined = matrix_join_read(&list, out, &made_on, &error);
-    json_decref(made_on);
-    return joined;
+    matrix.made_on = matrix_made_on(&machine);
+    assert_true(matrix_write(new_folder(), &matrix, &error));
+    json_decref(matrix.made_on);
 }
 
 static void expect_refusal(const char *text)
 {
     struct matrix matrix;
-    assert_false(join(&matrix));
-    free(matrix.cells);
+    assert_false(matrix_join_read(&folders, &matrix, &error));
+    matrix_fini(&matrix);
     t_says(error.text, text);
 }
 
@@ -176,8 +161,7 @@ TEST(what_was_written_is_read)
 {
     static char written[2][1 << 16];
     struct matrix matrix;
-    json_t *made_on = NULL;
-    struct cell cell = cell_of("redis-token", &fault_stall, cell_runs(CELL_BREAKS, 1, 2, 1), 4);
+    struct cell cell = cell_of("redis-token", &fault_stall, CELL_BREAKS, "crr-", 4);
     cell.violations[FINDING_OVERSOLD] = 3;
     cell.violations[FINDING_ABSENT] = 1;
     cell.longest_gap_us = 1234567;
@@ -190,16 +174,16 @@ TEST(what_was_written_is_read)
     cell.shown.sales.shades[0] = (struct fault_interval){100, 900};
     cell.shown.sales.shades_count = 1;
     write_cells(&cell, 1, "1.0");
-    assert_true(matrix_read(folders.names[0], &matrix, &made_on, &error));
+    assert_true(matrix_read(folders.items[0], &matrix, &error));
     assert_int_equal(matrix.count, 1);
     assert_ptr_equal(matrix.cells[0].fault, &fault_stall);
     HAS(matrix.cells[0], expected, CELL_BREAKS, red, 2, seeds[0].last, 7, shown.example,
         cell.shown.example);
     /* All the rest: written once more it is the same file. */
-    assert_true(matrix_write(new_folder(), &matrix, made_on, &error));
-    free(matrix.cells);
+    assert_true(matrix_write(new_folder(), &matrix, &error));
+    matrix_fini(&matrix);
     for (size_t i = 0; i < 2; i++)
-        t_read(t_text("%s/faults.json", folders.names[i]), written[i], sizeof written[i]);
+        t_read(t_text("%s/faults.json", folders.items[i]), written[i], sizeof written[i]);
     assert_non_null(strstr(written[0], "\"longest_gap_us\": 1234567"));
     assert_string_equal(written[0], written[1]);
 }
@@ -208,78 +192,69 @@ TEST(what_was_written_is_read)
 TEST(columns_of_other_pieces_stand_where_they_belong)
 {
     struct matrix matrix;
-    struct cell first[] = {
-        cell_of("conditional", &fault_stall, cell_runs(CELL_HOLDS, 2, 0, 0), 1),
-        cell_of("redis-token", &fault_stall, cell_runs(CELL_BREAKS, 0, 2, 0), 1)};
-    struct cell second[] = {cell_of("none", &fault_calm, cell_runs(CELL_BREAKS, 0, 2, 0), 1),
-                            cell_of("conditional", &fault_calm, cell_runs(CELL_HOLDS, 3, 0, 0), 1)};
+    struct cell first[] = {cell_of("conditional", &fault_stall, CELL_HOLDS, "cc", 1),
+                           cell_of("redis-token", &fault_stall, CELL_BREAKS, "rr", 1)};
+    struct cell second[] = {cell_of("none", &fault_calm, CELL_BREAKS, "rr", 1),
+                            cell_of("conditional", &fault_calm, CELL_HOLDS, "ccc", 1)};
     write_cells(first, 2, "1.0");
     write_cells(second, 2, "1.0");
-    assert_true(join(&matrix));
+    t_done(matrix_join_read(&folders, &matrix, &error), error);
     assert_int_equal(matrix.count, 4);
     assert_ptr_equal(matrix.cells[0].fault, &fault_calm);
     assert_string_equal(matrix.cells[0].strategy.name, "conditional");
     assert_ptr_equal(matrix.cells[1].fault, &fault_stall);
     HAS(matrix, cells[3].strategy.name, "none", joined, 2, runs, 2);
     assert_int_equal(matrix_status(&matrix), 0);
-    free(matrix.cells);
+    matrix_fini(&matrix);
 }
 
 /* The second night has other seeds: one cell of all the runs, which shows the first red one. */
 TEST(runs_of_one_cell_are_added_up)
 {
     struct matrix matrix;
-    struct cell first = cell_of("batch", &fault_stall, cell_runs(CELL_MAY_BREAK, 3, 0, 1), 1);
-    struct cell second = cell_of("batch", &fault_stall, cell_runs(CELL_MAY_BREAK, 2, 1, 0), 5);
-    struct cell third = cell_of("batch", &fault_stall, cell_runs(CELL_MAY_BREAK, 2, 2, 0), 101);
-    first.longest_gap_us = 5;
-    first.first_after_us = 40;
-    second.first_after_us = 70;
-    third.first_after_us = -1;
-    second.violations[FINDING_OVERSOLD] = 1;
-    third.violations[FINDING_OVERSOLD] = 2;
-    snprintf(second.shown.example, sizeof second.shown.example, "the second's");
-    snprintf(third.shown.example, sizeof third.shown.example, "the third's");
-    write_cells(&first, 1, "1.0");
-    write_cells(&second, 1, "1.0");
-    write_cells(&third, 1, "1.0");
-    assert_true(join(&matrix));
+    struct cell cells[] = {cell_of("batch", &fault_stall, CELL_MAY_BREAK, "ccc-", 1),
+                           cell_of("batch", &fault_stall, CELL_MAY_BREAK, "ccr", 5),
+                           cell_of("batch", &fault_stall, CELL_MAY_BREAK, "ccrr", 101)};
+    cells[0].longest_gap_us = 5;
+    cells[0].first_after_us = 40;
+    cells[1].first_after_us = 70;
+    cells[2].first_after_us = -1;
+    for (size_t i = 0; i < 3; i++) {
+        cells[i].violations[FINDING_OVERSOLD] = i;
+        snprintf(cells[i].shown.example, sizeof cells[i].shown.example, "example %zu", i);
+        write_cells(&cells[i], 1, "1.0");
+    }
+    t_done(matrix_join_read(&folders, &matrix, &error), error);
     assert_int_equal(matrix.count, 1);
     const struct cell *cell = &matrix.cells[0];
     HAS(*cell, runs, 10, red, 3, invalid, 1, violations[FINDING_OVERSOLD], 3, longest_gap_us, 5);
     assert_int_equal(cell->first_after_us, -1); /* in one of them none came */
-    assert_string_equal(cell->shown.example, "the second's");
-    assert_int_equal(cell->seeds_count, 2); /* 1 to 7 is one stretch */
-    HAS(*cell, seeds[0].last, 7, seeds[1].first, 101);
-    free(matrix.cells);
+    assert_int_equal(cell->seeds_count, 2);     /* 1 to 7 is one stretch */
+    HAS(*cell, seeds[0].last, 7, seeds[1].first, 101, shown.example, "example 1");
+    matrix_fini(&matrix);
 }
 
-/* Three runs from seed 1 on hold, and these three cannot be added. */
-static void is_not_added(enum cell_expectation expected, int64_t seed, const char *server,
-                         const char *why)
+/* Three runs from seed 1 on hold, and these three cannot be added: a run would be counted twice,
+ * both must expect the same, and be of one server. */
+TEST(what_cannot_be_added_is_refused)
 {
-    struct cell first = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 1);
-    struct cell second = cell_of("batch", &fault_stall, cell_runs(expected, 3, 0, 0), seed);
-    write_cells(&first, 1, "1.0");
-    write_cells(&second, 1, server);
-    expect_refusal(why);
-}
-
-TEST(a_run_is_not_counted_twice)
-{
-    is_not_added(CELL_HOLDS, 3, "1.0",
-                 "batch/stall, seed 3: a run of it is in another one already");
-}
-
-TEST(pieces_must_expect_the_same)
-{
-    is_not_added(CELL_MAY_BREAK, 4, "1.0",
-                 "batch/stall: expected here: may break, in another one: holds");
-}
-
-TEST(pieces_must_be_of_one_server)
-{
-    is_not_added(CELL_HOLDS, 4, "1.1", "is of another server (1.1) than those before it (1.0)");
+    static const struct {
+        enum cell_expectation expected;
+        int64_t seed;
+        const char *server, *why;
+    } rows[] = {
+        {CELL_HOLDS, 3, "1.0", "batch/stall, seed 3: a run of it is in another one already"},
+        {CELL_MAY_BREAK, 4, "1.0", "batch/stall: expected here: may break, in another one: holds"},
+        {CELL_HOLDS, 4, "1.1", "is of another server (1.1) than those before it (1.0)"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        folders.count = 0;
+        write_cells((struct cell[]){cell_of("batch", &fault_stall, CELL_HOLDS, "ccc", 1)}, 1,
+                    "1.0");
+        write_cells(
+            (struct cell[]){cell_of("batch", &fault_stall, rows[i].expected, "ccc", rows[i].seed)},
+            1, rows[i].server);
+        expect_refusal(rows[i].why);
+    }
 }
 
 /* A cell that reads well, with one of its members put in another's place. */
@@ -312,9 +287,9 @@ TEST(a_damaged_file_is_refused)
         {"timeline", "{\"sales\":[],\"faults\":[{}]}",
          "\"timeline\", \"faults\"[0]: \"begin_us\" is not"},
     };
-    struct cell cell = cell_of("batch", &fault_stall, cell_runs(CELL_HOLDS, 3, 0, 0), 1);
+    struct cell cell = cell_of("batch", &fault_stall, CELL_HOLDS, "ccc", 1);
     write_cells(&cell, 1, "1.0");
-    const char *path = t_text("%s/faults.json", folders.names[0]);
+    const char *path = t_text("%s/faults.json", folders.items[0]);
     json_t *whole = json_load_file(path, 0, NULL);
     assert_non_null(whole);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

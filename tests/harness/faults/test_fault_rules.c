@@ -3,7 +3,6 @@
 
 #include "harness/fixtures/has.h"
 
-#include "loadtest/faults/confidence.h"
 #include "loadtest/faults/matrix.h"
 
 #include <math.h>
@@ -163,10 +162,15 @@ TEST(gaps_and_heals_are_measured)
     sale(1450000, LEDGER_OK, 200); /* a repeat is no sale */
     sale(1800000, LEDGER_OK, 202);
     sale(2900000, LEDGER_OK, 201);
-    sales_look(&sales, &site.ledger, 1000000, 3000000, &healed, 1);
+    site.start_us = 1000000;
+    site.schedule.duration_us = 2000000;
+    site.count = 1;
+    site.intervals[0] = healed;
+    sales_look(&sales, &site);
     HAS(sales, sold, 4, longest_gap_us, 1100000, first_after_us, 300000, steps[1], 1, steps[2], 1,
         steps[8], 1, count, 20, shades[0].begin_us, 300000);
-    sales_look(&sales, &site.ledger, 1000000, 3000000, &late, 1);
+    site.intervals[0] = late;
+    sales_look(&sales, &site);
     assert_int_equal(sales.first_after_us, -1);
 }
 
@@ -187,7 +191,8 @@ TEST(buys_are_measured)
     sale_from(0, 9000000, LEDGER_INFO, 0);
     sale_from(1580000, 1600000, LEDGER_OK, 200);
     site.ledger.ops[6].kind = LEDGER_CANCEL;
-    sales_measure(&measured, &site.ledger, &rows, 2000000);
+    site.schedule.duration_us = 2000000;
+    sales_measure(&measured, &site, &rows);
     static const struct {
         enum threshold_measure measure;
         int value;

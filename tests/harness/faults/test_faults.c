@@ -6,7 +6,6 @@
 
 #include "harness/fixtures/program.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,36 +96,21 @@ TEST(pieces_are_joined)
     program_tells(2, "faults --join a --runs 2", "--runs is not for --join, which runs nothing");
 }
 
-/* The harness's children, two at most; how many there are. */
-static int children_of(pid_t harness, pid_t found[2])
+/* A line of the process's own; "": it is not there. */
+static const char *proc_of(pid_t pid, const char *name)
 {
-    int count = 0;
-    DIR *all = opendir("/proc");
-    assert_non_null(all);
-    for (struct dirent *one = readdir(all); one && count < 2; one = readdir(all)) {
-        char path[300];
-        int parent = 0;
-        snprintf(path, sizeof path, "/proc/%s/stat", one->d_name);
-        FILE *file = strspn(one->d_name, "0123456789") ? fopen(path, "r") : NULL;
-        if (file && fscanf(file, "%*d (%*63[^)]) %*c %d", &parent) == 1 && parent == harness)
-            found[count++] = (pid_t)strtol(one->d_name, NULL, 10);
-        if (file)
-            fclose(file);
-    }
-    closedir(all);
-    return count;
+    static char line[512];
+    FILE *file = fopen(t_text("/proc/%d/%s", (int)pid, name), "r");
+    if (!file || !fgets(line, sizeof line, file))
+        *line = '\0';
+    if (file)
+        fclose(file);
+    return line;
 }
 
 static bool is_stopped(pid_t pid)
 {
-    char path[40], state = '?';
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "r");
-    if (file && fscanf(file, "%*d (%*63[^)]) %c", &state) != 1)
-        state = '?';
-    if (file)
-        fclose(file);
-    return state == 'T';
+    return strstr(proc_of(pid, "stat"), ") T ") != NULL;
 }
 
 /* In the very moment in which one of its servers stands still. */
@@ -135,7 +119,9 @@ TEST(an_interrupt_leaves_nothing_running)
     struct process process;
     pid_t servers[2] = {0, 0};
     program_start(FAULTS "--strategies none --faults stall --runs 100", &process);
-    T_UNTIL(children_of(process.pid, servers) >= 2 &&
+    char children[40];
+    snprintf(children, sizeof children, "task/%d/children", (int)process.pid);
+    T_UNTIL(sscanf(proc_of(process.pid, children), "%d %d", &servers[0], &servers[1]) == 2 &&
             (is_stopped(servers[0]) || is_stopped(servers[1])));
     kill(process.pid, SIGINT);
     assert_int_equal(program_finish(&process), 2);

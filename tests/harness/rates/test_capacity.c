@@ -39,7 +39,7 @@ TEST(a_rate_is_found_and_confirmed)
     assert_int_equal(program_integer("results.json/capacity/not_confirmed"), 0);
     program_says(t_text("%d orders/s hold: 3 of 3 runs", (int)rate));
     assert_int_equal(access(program_path("capacity.csv"), R_OK), 0);
-    program_file_says("report.html", "\"slo\":\"orders\\u003c40\"");
+    program_file_says("report.html", "\\\"slo\\\": \\\"orders\\u003c40\\\"");
     program_file_says("report.html", "\"capacity.csv\":\"value,holds,");
 }
 

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct thresholds list;
+static struct gate gate;
 static struct error error;
-static char written[1 << 16];
+static char path[40], written[1 << 16]; /* a JUnit file, and what is read of it */
 
 static const struct api_strategy strategies[] = {
     {.name = "conditional", .promise = {true, true, true, true}},
@@ -26,7 +26,7 @@ static struct phase_result phase(size_t strategy, enum phase_kind kind, enum ver
                  .kind = kind,
                  .round = 1,
                  .body = "",
-                 .fail_if = &list},
+                 .fail_if = &gate.fail_if},
         .instances = 1,
         .verdict = verdict,
         .load = {.duration_us = 2000000, .requests = 1000, .p99_us = 40000},
@@ -34,53 +34,58 @@ static struct phase_result phase(size_t strategy, enum phase_kind kind, enum ver
     };
 }
 
-static void use(const char *text)
+/* A gate anew. */
+static void use(const char *fail_if, const char *junit)
 {
-    t_done(thresholds_parse("fail-if", text, &list, &error), error);
+    const struct options options = {.fail_if = fail_if, .junit = junit};
+    t_done(gate_close(&gate, "run", NULL, &error), error);
+    gate = (struct gate){.count = 0};
+    t_done(gate_open(&gate, &options, &error), error);
 }
 
-static const char *printed(const struct phase_result *runs, size_t count, struct gate *gate)
+static void take(const struct phase_result *runs, size_t count)
 {
     struct document document = document_of(runs, count);
-    gate_print(t_print(), &document, &list, gate);
+    gate_take(&gate, &document);
     document_free(&document);
+}
+
+static const char *printed(const char *fail_if, const struct phase_result *runs, size_t count)
+{
+    use(fail_if, "");
+    take(runs, count);
+    gate_print(t_print(), &gate);
     return t_printed();
 }
 
 TEST(phases_that_take_time_are_judged)
 {
-    struct gate gate;
     struct phase_result runs[] = {phase(0, PHASE_SPEED, VERDICT_KEPT),
                                   phase(0, PHASE_TRUTH, VERDICT_KEPT),
                                   phase(1, PHASE_SPEED, VERDICT_UNSAFE)};
     runs[1].load.p99_us = 900000000;
     runs[2].load.p99_us = 300000;
-    use("p99>250ms,failed>=1%");
-    assert_string_equal(printed(runs, 3, &gate),
+    assert_string_equal(printed("p99>250ms,failed>=1%", runs, 3),
                         "\nThresholds (--fail-if)\n"
                         "  conditional, speed, 1 instance, round 1: failed>=1%: 1.000 %\n"
                         "  none, speed, 1 instance, round 1: p99>250ms: 300.0 ms, 50.0 ms more\n"
                         "  none, speed, 1 instance, round 1: failed>=1%: 1.000 %\n");
     HAS(gate, judged, 2, failed, 2);
-    use("p99>1s");
-    assert_string_equal(printed(runs, 3, &gate),
+    assert_string_equal(printed("p99>1s", runs, 3),
                         "\nThresholds (--fail-if)\n  no threshold failed in 2 phases\n");
-    list.count = 0;
-    assert_string_equal(printed(runs, 3, &gate), "");
+    assert_string_equal(printed("", runs, 3), "");
     assert_int_equal(gate.judged + gate.unjudged, 0);
 }
 
 /* A phase that was not measured passes nothing: no run, and one that wrk's speed has limited. */
 TEST(what_was_not_measured_is_not_judged)
 {
-    struct gate gate;
     struct phase_result runs[] = {phase(0, PHASE_SPEED, VERDICT_NO_RUN),
                                   phase(0, PHASE_LOAD, VERDICT_KEPT)};
     snprintf(runs[0].error, sizeof runs[0].error, "late");
     runs[1].load.usage =
         (struct usage){.seconds = 2, .generator_busy = 1, .server_busy = 0.2, .server_cpu = 0.2};
-    use("p99>1s");
-    t_says(printed(runs, 2, &gate), "not judged");
+    t_says(printed("p99>1s", runs, 2), "not judged");
     HAS(gate, judged, 0, unjudged, 2);
     assert_int_equal(gate_exit_status(&gate, 0), 2);
 }
@@ -98,20 +103,19 @@ TEST(a_failed_threshold_is_status_1)
 /* Of a load that is no phase, as of one, those that are met are said line by line. */
 TEST(a_load_is_judged_as_a_phase_is)
 {
-    const struct gate_load load = {.name = "a shop",
-                                   .measured = {.values = {[THRESHOLD_P50] = 2000,
-                                                           [THRESHOLD_P99] = 250000,
-                                                           [THRESHOLD_ORDERS] = 2000,
-                                                           [THRESHOLD_FAILED] = 20}}};
+    const struct measured measured = {.values = {[THRESHOLD_P50] = 2000,
+                                                 [THRESHOLD_P99] = 250000,
+                                                 [THRESHOLD_ORDERS] = 2000,
+                                                 [THRESHOLD_FAILED] = 20}};
     static const char *const said[][2] = {
         {"p99>200ms,failed>50%,p50<1ms,orders<5000",
          "\nThresholds (--fail-if)\n  a shop: p99>200ms: 250.0 ms, 50.0 ms more\n"
          "  a shop: orders<5000: 2000 orders, 3000 orders less\n"},
         {"failed>50%", "\nThresholds (--fail-if)\n  no threshold failed\n"}};
     for (size_t i = 0; i < 2; i++) {
-        struct gate gate;
-        use(said[i][0]);
-        gate_print_loads(t_print(), &list, &load, 1, &gate);
+        use(said[i][0], "");
+        gate_judge(&gate, "a group", "a shop", &measured);
+        gate_print(t_print(), &gate);
         assert_string_equal(t_printed(), said[i][1]);
         assert_int_equal(gate.failed, i == 0);
     }
@@ -137,7 +141,7 @@ TEST(at_a_rate_the_offered_orders_count)
 }
 
 /* Python's parser reads the file and prints what it found, a line for each case. */
-static const char *parsed(struct junit *junit, char path[40])
+static const char *parsed(void)
 {
     static char script[] =
         "import sys, xml.etree.ElementTree as e\n"
@@ -149,35 +153,30 @@ static const char *parsed(struct junit *junit, char path[40])
     char out[200],
         *argv[] = {"sh", "-c", "python3 -c \"$0\" \"$1\" > \"$2\"", script, path, out, NULL};
     snprintf(out, sizeof out, "%s.out", path);
-    t_done(junit_close(junit, "a run", &error), error);
+    use("", "");
     assert_int_equal(t_call(argv), 0);
     t_read(out, written, sizeof written);
     return written;
 }
 
-static void open_file(struct junit *junit, char path[40])
+static void use_file(const char *fail_if)
 {
-    snprintf(path, 40, "%s/junit", t_folder());
-    t_done(junit_open(junit, path, &error), error);
+    snprintf(path, sizeof path, "%s/junit", t_folder());
+    use(fail_if, path);
 }
 
 TEST(each_phase_and_verdict_is_a_case)
 {
-    struct junit junit;
-    char path[40];
     struct phase_result runs[] = {
         phase(0, PHASE_SPEED, VERDICT_KEPT), phase(0, PHASE_TRUTH, VERDICT_BROKEN),
         phase(1, PHASE_SPEED, VERDICT_PROVED_NOTHING), phase(1, PHASE_TRUTH, VERDICT_UNSAFE),
         phase(1, PHASE_LOAD, VERDICT_NO_RUN)};
     runs[1].audit.oversold = 7;
     snprintf(runs[4].error, sizeof runs[4].error, "the books <disagree>");
-    use("p99>30ms");
-    open_file(&junit, path);
-    struct document document = document_of(runs, 5);
-    gate_add_cases(&junit, &document, &list);
-    document_free(&document);
-    assert_int_equal(junit.count, 7);
-    parsed(&junit, path);
+    use_file("p99>30ms");
+    take(runs, 5);
+    assert_int_equal(gate.junit.count, 7);
+    parsed();
     static const char *const lines[] = {
         "testsuites testsuite 7 4 2 0",
         "'conditional' 'speed, 1 instance, round 1' ('failure', 'threshold', "
@@ -193,12 +192,9 @@ TEST(each_phase_and_verdict_is_a_case)
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         t_says(written, lines[i]);
     }
-    list.count = 0;
-    open_file(&junit, path);
-    document = document_of(&runs[2], 2);
-    gate_add_cases(&junit, &document, &list);
-    document_free(&document);
-    parsed(&junit, path);
+    use_file("");
+    take(&runs[2], 2);
+    parsed();
     t_says(written, "testsuites testsuite 3 0 0 1\n");
     assert_non_null(strstr(written, "('skipped', 'proved nothing', 'None', \"'proved nothing'\""));
     t_says(written, "('system-out', None, \"'unsafe, as stated'\", 'None')");
@@ -222,14 +218,12 @@ TEST(any_text_is_good_xml)
         {"\xef\xbf\xbe|\xf4\x90\x80\x80|", "\\ufffd\\ufffd\\ufffd|\\ufffd\\ufffd\\ufffd\\ufffd|"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct junit junit;
-        struct junit_case one = {.group = "a&b", .outcome = JUNIT_FAILED, .type = "<>"};
-        char path[40];
-        snprintf(one.name, sizeof one.name, "%s", texts[i].text);
+        struct junit_case one = {
+            .group = "a&b", .name = texts[i].text, .outcome = JUNIT_FAILED, .type = "<>"};
         snprintf(one.text, sizeof one.text, "%s", texts[i].text);
-        open_file(&junit, path);
-        junit_add(&junit, &one);
-        if (!strstr(parsed(&junit, path), texts[i].read))
+        use_file("");
+        junit_add(&gate.junit, &one);
+        if (!strstr(parsed(), texts[i].read))
             fail_msg("%zu: no '%s' in %s", i, texts[i].read, written);
     }
 }

@@ -1,8 +1,8 @@
 /* The document: lines that are gathered of results written by hand, and what is refused. */
 #include "lib/t.h"
 
+#include "harness/fixtures/document_of.h"
 #include "harness/fixtures/has.h"
-#include "harness/unit/hand_runs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * is embedded for it. Its pictures are looked at in a browser (tests/page/test_report.py). */
 #include "lib/t.h"
 
-#include "harness/unit/hand_runs.h"
+#include "harness/fixtures/document_of.h"
 #include "loadtest/report/page/page.h"
 
 #include <stdlib.h>
@@ -37,8 +37,8 @@ TEST(a_page_says_it_in_two_languages)
     t_says(page, "<td>150 / 100</td>");
     t_says(page, "\"sold\":150,\"stock\":100,\"oversold\":50");
     t_says(page, "<td>2000 ±1000</td>");
-    t_says(page, "\"cpu\":\"one & \\u003ctwo>\"");
-    t_says(page, "\"seed\":7");
+    t_says(page, "\\\"cpu\\\": \\\"one & \\u003ctwo>\\\"");
+    t_says(page, "\\\"seed\\\": 7");
     t_says(page, "</html>");
     t_says(page, "\"results.json\":\"{");
     /* One file: nothing is fetched. */

@@ -3,7 +3,6 @@
 
 #include "harness/fixtures/document_of.h"
 #include "loadtest/commands/harness.h"
-#include "loadtest/report/table.h"
 
 #include <string.h>
 
