@@ -70,7 +70,7 @@ void fault_plan_make(struct fault_plan *out, const struct fault_settings *settin
                      size_t instances, int64_t seed);
 
 /* A run: what a fault works on, what it remembers from one call to the next, and what there is to
- * judge by. What is owned is the trial's. */
+ * judge by. Owned things are the trial's. */
 struct fault_site {
     const struct trial_plan *plan; /* borrowed */
     struct options options;        /* as the servers are started: where they have relays, these */

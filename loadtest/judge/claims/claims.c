@@ -203,7 +203,7 @@ static bool is_judged(const struct view *view, size_t row)
     return !view->people || !(claims[row].needs & NEED_OURS);
 }
 
-/* What is wrong, the smallest cases first. A function finds what several rows are about, and is
+/* The findings, the smallest cases first. A function finds what several rows are about, and is
  * called for the first of them. */
 static void find_all(struct view *view)
 {

@@ -66,7 +66,7 @@ static enum decide_state take_status(struct decision *decision, int row,
     case STATUS_CONFIRMED:
         entry->outcome = ORDER_CONFIRMED;
         break;
-    case STATUS_CANCELLED: /* it was sold first, and who waits for it is told what it is now */
+    case STATUS_CANCELLED: /* it was sold first; its buyer is told what it is now */
         entry->outcome = ORDER_CANCELLED;
         break;
     case STATUS_EXPIRED:

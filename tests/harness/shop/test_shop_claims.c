@@ -418,7 +418,7 @@ static void expect_case(const char *name, const struct look *look)
     assert_true(junit_close(&junit, "a shop", &error));
 }
 
-/* What has nothing to do with claims. False: the look is at one. */
+/* Looks at other things than claims. False: the look is at one. */
 static bool see_other(const struct look *look)
 {
     const struct measured *measured = &shop.sale.measured;
