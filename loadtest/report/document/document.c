@@ -200,7 +200,7 @@ static enum line_class class_of(const struct line *line)
 
 static bool gather(const json_t *runs, struct line *line, struct error *error)
 {
-    struct values values;
+    struct values values = {0};
     for (size_t i = 0; i < json_array_size(runs); i++) {
         const json_t *run = json_array_get(runs, i);
         const struct line its = line_of(run);

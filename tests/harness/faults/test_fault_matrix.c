@@ -18,11 +18,11 @@ static struct cell cell_of(const char *strategy, const struct fault *fault,
 {
     struct cell cell = {.fault = fault, .expected = expected};
     snprintf(cell.strategy.name, sizeof cell.strategy.name, "%s", strategy);
-    for (; *runs; runs++) {
+    for (; *runs; runs++, seed++) {
         const struct trial_result result = {.verdict = *runs == 'c'   ? TRIAL_CLEAN
                                                        : *runs == 'r' ? TRIAL_RED
                                                                       : TRIAL_INVALID,
-                                            .seed = seed++};
+                                            .seed = seed};
         cell_add(&cell, &result);
     }
     return cell;
