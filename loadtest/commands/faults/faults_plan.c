@@ -145,7 +145,7 @@ static bool add(const struct making *making, const struct cell *row, const struc
 static bool add_named(const struct making *making, const char *name, const char *flag,
                       struct error *error)
 {
-    struct cell row;
+    struct cell row = {.control = NULL};
     const struct fault *fault = NULL;
     return split(making, name, flag, &row, &fault, error) && add(making, &row, fault, error);
 }
@@ -195,7 +195,7 @@ static bool add_rows(const struct making *making, struct error *error)
 static bool expect(const struct making *making, const char *text, struct error *error)
 {
     char name[128];
-    struct cell row;
+    struct cell row = {.control = NULL};
     const struct fault *fault = NULL;
     const char *equals = strchr(text, '=');
     bool holds = equals && strcmp(equals, "=holds") == 0;
