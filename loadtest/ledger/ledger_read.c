@@ -211,7 +211,7 @@ static bool take_order(const struct reading *reading, struct ledger_op *op)
     char **to = op->kind == LEDGER_BUY ? &op->order : &op->named;
     if (!copy_text(reading, "order", LEDGER_ID_SIZE - 1, to))
         return false;
-    if (op->named && strcmp(op->named, op->order) == 0) {
+    if (op->named && op->order && strcmp(op->named, op->order) == 0) {
         free(op->named);
         op->named = NULL;
     }

@@ -106,7 +106,7 @@ struct relay {
 static bool open_listener(struct relay *relay, const char *path, struct error *error)
 {
     char host[64], port[8];
-    struct address own;
+    struct address own = {.length = 0};
 
     if (!address_read(&own, path ? path : "127.0.0.1:0", error))
         return false;

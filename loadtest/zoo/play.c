@@ -314,7 +314,7 @@ static bool resume(struct zoo_stage *stage, struct zoo_buyer *buyer, json_t *lin
     bool done = waited ? wait_for_sql(&sending, true, error)
                        : error_fail(error, "nothing waits that could go on");
     add_line(lines, "s", sending.text, sending.came);
-    return done && run_verbs(stage, buyer, waited, waited->waits, lines, error);
+    return done && waited && run_verbs(stage, buyer, waited, waited->waits, lines, error);
 }
 
 static bool is_yes(const char *answer)
