@@ -773,12 +773,6 @@ SELECT stock + coalesce((SELECT sum(bucket.stock) FROM bucket
        epoch, limit_per_user, opens_at, closes_at, clock_timestamp(), early
 FROM product WHERE id = $1::bigint
 
--- The same figures for who holds the row already, or does not mind.
--- name: stock_now
-SELECT stock + coalesce((SELECT sum(bucket.stock) FROM bucket
-                         WHERE bucket.product_id = product.id AND bucket.epoch = product.epoch), 0)::bigint, epoch
-FROM product WHERE id = $1::bigint
-
 -- name: stock_terms
 SELECT epoch, limit_per_user, opens_at, closes_at,
        EXISTS (SELECT FROM restock WHERE product_id = product.id AND restock.epoch = product.epoch

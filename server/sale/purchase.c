@@ -301,6 +301,12 @@ void purchase_confirm(struct order *order)
     order_fill_record(order, order->strategy->name, STATUS_CONFIRMED);
 }
 
+void purchase_found(struct order *order, enum order_status status)
+{
+    purchase_confirm(order);
+    order->record.status = status;
+}
+
 bool purchase_end(struct session *session, struct order *order, enum pg_status status)
 {
     if (status == PG_OK && pg_affected(session->pg) == 0)

@@ -141,5 +141,7 @@ bool purchase_refuse(struct session *session, struct order *order, enum order_ou
 
 /* Marks it confirmed (or restocked) as its own record says; with a hold it is pending. */
 void purchase_confirm(struct order *order);
+/* The same of a row that is read later: the order may have been paid, cancelled or ended since. */
+void purchase_found(struct order *order, enum order_status status);
 
 #endif

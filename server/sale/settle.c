@@ -51,13 +51,6 @@ static enum pg_status probe(struct session *session, struct order *order, int64_
     return status == PG_OK ? pg_prove(pg, until_us) : status;
 }
 
-/* It may have been paid, cancelled or ended since its commit. */
-static void confirm(struct order *order, enum order_status found)
-{
-    purchase_confirm(order);
-    order->record.status = found;
-}
-
 static bool settle_commit(struct session *session, struct order *order)
 {
     char id[UUID_TEXT_LENGTH + 1];
@@ -72,7 +65,7 @@ static bool settle_commit(struct session *session, struct order *order)
             if (found == STATUS_QUEUED)
                 parking_accept(order);
             else if (found != STATUS_FAILED)
-                confirm(order, found);
+                purchase_found(order, found);
             else
                 order->outcome = order->if_not_done;
             return true;

@@ -50,7 +50,7 @@ struct finding {
 static enum stock_result compare(struct stock_link *link, int64_t product_id, struct finding *out)
 {
     struct stock_look look = {.loaded = false};
-    enum stock_result result = ask_row(link, product_id, SQL_STOCK_NOW);
+    enum stock_result result = ask_row(link, product_id, SQL_STOCK_ROW);
 
     *out = (struct finding){.drift = 0};
     if (result == STOCK_DONE)

@@ -68,8 +68,7 @@ static void take_row(const struct pg *pg, int row, struct order *order)
         order->outcome = outcome_of_reason(reason);
     } else {
         order->hold_until_us = status == STATUS_PENDING ? pg_get_time(pg, row, 3) : 0;
-        purchase_confirm(order);
-        order->record.status = status; /* it may have ended since */
+        purchase_found(order, status);
     }
 }
 
