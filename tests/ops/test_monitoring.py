@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import pathlib
+import random
 import re
 import socket
 import subprocess
@@ -115,9 +116,12 @@ class Prometheus:
 
 
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """Below the range from which the kernel gives ports: nobody else gets it in the meantime."""
+    while True:
+        port = random.randrange(10000, 20000)
+        with socket.socket() as one:
+            if one.connect_ex(("127.0.0.1", port)) != 0:
+                return port
 
 
 def wait_until(what, is_true):

@@ -7,6 +7,8 @@
 set -euo pipefail
 
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+# shellcheck source-path=SCRIPTDIR source=../../scripts/stack.d/ports.sh
+source "$checkout/scripts/stack.d/ports.sh"
 command -v wrk >/dev/null || { echo "skipped: wrk is not installed"; exit 77; }
 PATH=$PATH:/usr/sbin command -v haproxy >/dev/null || { echo "skipped: haproxy is not installed"; exit 77; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/test-serve.XXXXXX")
@@ -51,7 +53,7 @@ stop() {
   wait "$serving" || code=$?
   serving=''
   [ $code = 0 ] || fail "exit status $code"
-  [ "$(curl -s -o "$work/none" -w '%{http_code}' --max-time 5 "$url/healthz")" = 000 ] || fail "something still listens"
+  [ -z "$(pgrep -f "$work/" || true)" ] || fail "left running: $(pgrep -af "$work/")"
 }
 
 status() { # METHOD PATH [CURL OPTION]...
@@ -101,7 +103,7 @@ expect 200 GET /products/1/audit
 grep -q '"stock": 0, "sold": 100, "oversold": 0' "$work/answer" || fail "the audit: $(cat "$work/answer")"
 stop
 
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+port=$(free_port)
 serve --port "$port" --instances 3 --work-ms 20
 token=${page#*#token=}
 [ "$url ${#token}" = "http://127.0.0.1:$port 32" ] || fail "the page is $page"
@@ -152,4 +154,3 @@ for _ in $(seq 300); do
 done
 grep -q '"status": "confirmed"' "$work/answer" || fail "the standby does not sell: $(cat "$work/answer")"
 stop
-[ -z "$(pgrep -f "$work/" || true)" ] || fail "left running: $(pgrep -af "$work/")"
