@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { HERE = 1, ELSEWHERE = 2, PRODUCT = 1, OTHERS_PRODUCT = 2 };
 
@@ -25,8 +26,9 @@ static int start(void **state)
 {
     (void)state;
     other_database = stack_database_create(other_name);
-    server = server_start("--cell", "1/3", "--system-name", "cell-1");
-    other = server_start("--cell", "2/3", "--system-name", "cell-2", "--database", other_database);
+    server = server_start("--cell", "1/3", "--system-name", t_text("cell-1-%d", getpid()));
+    other = server_start("--cell", "2/3", "--system-name", t_text("cell-2-%d", getpid()),
+                         "--database", other_database);
     other_witness = witness_open(other_database);
     shop_put(server, PRODUCT, 100, NULL);
     shop_put(other, OTHERS_PRODUCT, 100, NULL);

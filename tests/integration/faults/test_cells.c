@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     STOCK = 100,
@@ -45,8 +46,8 @@ static void start_proxy(const char *more)
 static struct server *start_server(int cell, int of)
 {
     return server_start("--cell", t_text("%d/%d", cell, of), "--system-name",
-                        t_text("cell-%d", cell), "--database", cells[cell - 1].database,
-                        "--admin-token", "secret");
+                        t_text("cell-%d-%d", cell, getpid()), "--database",
+                        cells[cell - 1].database, "--admin-token", "secret");
 }
 
 static int start_servers(void **state)
