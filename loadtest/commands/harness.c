@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/options/nearest.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/base/terminal.h"
 #include "loadtest/report/files.h"
 
@@ -139,8 +140,6 @@ bool harness_init(struct harness *harness, const struct options *options, struct
     if (options_use_wrk(options) && !wrk_version(wrk, sizeof wrk, error))
         return false;
     harness->api = api_create(options->admin_token);
-    if (!harness->api)
-        return error_fail(error, "curl does not start");
     if (options->servers.count == 0 &&
         !instance_find_binary(options, harness->binary, sizeof harness->binary, error))
         return false;
@@ -311,9 +310,10 @@ struct phase_plan harness_plan(const struct harness *harness, const struct api_s
     };
 }
 
-bool harness_keep(struct harness *harness, json_t *run, struct error *error)
+void harness_keep(struct harness *harness, json_t *run)
 {
-    return json_array_append_new(harness->runs, run) == 0 || error_fail(error, "out of memory");
+    if (json_array_append_new(harness->runs, run) != 0)
+        memory_need(NULL);
 }
 
 bool harness_measure(struct harness *harness, const struct phase_plan *plan, size_t all,
@@ -321,9 +321,7 @@ bool harness_measure(struct harness *harness, const struct phase_plan *plan, siz
 {
     size_t number = json_array_size(harness->runs) + 1;
     struct phase_plan detailed = *plan;
-    struct load_detail *detail = calloc(1, sizeof *detail);
-    if (!detail)
-        return error_fail(error, "out of memory");
+    struct load_detail *detail = memory_take(sizeof *detail);
     if (plan->kind != PHASE_TRUTH) /* which is not for its figures */
         detailed.load.detail = detail;
     if (plan->rate_per_s > 0)
@@ -336,7 +334,7 @@ bool harness_measure(struct harness *harness, const struct phase_plan *plan, siz
     harness->progress.oversold += out->audit.oversold;
     if (!process_interrupted())
         say_over(harness, out, number, all);
-    made = harness_keep(harness, results_json_run(out), error) && made;
+    harness_keep(harness, results_json_run(out));
     out->plan.load.detail = NULL;
     free(detail);
     return made;

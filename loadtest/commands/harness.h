@@ -97,7 +97,7 @@ struct phase_plan harness_plan(const struct harness *harness, const struct api_s
  * a line on stderr says how it ended. `all`: how many there will be. */
 bool harness_measure(struct harness *harness, const struct phase_plan *plan, size_t all,
                      struct phase_result *out, struct error *error);
-/* Adds a run, which it takes; NULL is no memory. */
-bool harness_keep(struct harness *harness, json_t *run, struct error *error);
+/* Adds a run, which it takes. */
+void harness_keep(struct harness *harness, json_t *run);
 
 #endif

@@ -6,6 +6,7 @@
 #include "loadtest/commands/line/command_line.h"
 
 #include "base/options/nearest.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/base/process.h"
 #include "loadtest/base/terminal.h"
 #include "loadtest/zoo/play.h"
@@ -42,9 +43,9 @@ static bool play_on(const struct visit *visit, struct zoo_stage *stage, struct e
             !play_act(visit, stage, exhibit, &exhibit->safe, &pair->safe, error))
             return false;
     }
-    /* A table was printed while it was played. */
-    return is_table || zoo_print_json(stdout, visit->pairs, visit->count) ||
-           error_fail(error, "out of memory");
+    if (!is_table) /* which was printed while it was played */
+        zoo_print_json(stdout, visit->pairs, visit->count);
+    return true;
 }
 
 /* The exit status. */
@@ -93,9 +94,7 @@ static bool choose_all(struct visit *visit, struct error *error)
 {
     const struct option_list *names = &visit->options->shared.words;
     /* "all" may stand beside a name. */
-    visit->pairs = calloc(visit->zoo.count * (names->count + 1), sizeof *visit->pairs);
-    if (!visit->pairs)
-        return error_fail(error, "out of memory");
+    visit->pairs = memory_take(visit->zoo.count * (names->count + 1) * sizeof *visit->pairs);
     bool good = names->count > 0 || choose(visit, "all", error);
     for (size_t i = 0; good && i < names->count; i++)
         good = choose(visit, names->items[i], error);

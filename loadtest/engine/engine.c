@@ -2,6 +2,7 @@
 #include "loadtest/engine/engine.h"
 
 #include "base/clock.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/base/process.h"
 
 #include <stdlib.h>
@@ -148,9 +149,7 @@ static bool drive(struct engine *engine, struct error *error)
 bool engine_run(const struct engine_plan *plan, struct error *error)
 {
     struct engine engine = {.plan = plan};
-    engine.slots = calloc(plan->connections, sizeof *engine.slots);
-    if (!engine.slots)
-        return error_fail(error, "out of memory");
+    engine.slots = memory_take(plan->connections * sizeof *engine.slots);
     bool made = open_all(&engine, error) && drive(&engine, error);
     free(engine.slots);
     return made;

@@ -2,6 +2,7 @@
 #include "loadtest/engine/engine.h"
 
 #include "base/clock.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/engine/client.h"
 
 #include <errno.h>
@@ -121,8 +122,8 @@ static bool init(struct plain *plain, struct error *error)
         return error_fail(error, "no servers, or more than %d", PLAIN_SERVERS_MAX);
     plain->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     plain->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    plain->clients = calloc(plan->connections, sizeof *plain->clients);
-    if (!plain->clients || plain->epoll_fd < 0 || plain->timer_fd < 0 ||
+    plain->clients = memory_take(plan->connections * sizeof *plain->clients);
+    if (plain->epoll_fd < 0 || plain->timer_fd < 0 ||
         epoll_ctl(plain->epoll_fd, EPOLL_CTL_ADD, plain->timer_fd, &timer) != 0)
         return error_fail(error, "no resources for the connections: %s", strerror(errno));
     if (!client_allow((int64_t)plan->connections, error))

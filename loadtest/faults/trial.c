@@ -130,8 +130,6 @@ static bool set_up(struct fault_site *site, struct error *error)
     site->options.work_timeout_ms = settings->work_timeout_ms;
     site->options.work_ms = settings->work_ms;
     site->api = api_create(site->options.admin_token);
-    if (!site->api)
-        return error_fail(error, "curl does not start");
     bool made =
         set_sessions(site, error) && open_ways(site, error) && fault_forget_keys(site, error);
     site->forgotten = 0; /* that was not the fault */

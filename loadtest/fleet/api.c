@@ -2,6 +2,7 @@
 #include "loadtest/fleet/api.h"
 
 #include "loadtest/base/headers.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/base/process.h"
 
 #include <curl/curl.h>
@@ -26,13 +27,10 @@ static size_t take(char *data, size_t size, size_t count, void *context)
     size_t length = size * count;
     if (api->length + length > ANSWER_MAX_BYTES)
         return 0;
-    char *grown = realloc(api->answer, api->length + length + 1);
-    if (!grown)
-        return 0;
-    api->answer = grown;
-    memcpy(grown + api->length, data, length);
+    api->answer = memory_need(realloc(api->answer, api->length + length + 1));
+    memcpy(api->answer + api->length, data, length);
     api->length += length;
-    grown[api->length] = '\0';
+    api->answer[api->length] = '\0';
     return length;
 }
 
@@ -42,17 +40,15 @@ static int give_up(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl
     return process_interrupted();
 }
 
-/* NULL: out of memory. Owned by the caller. */
+/* Owned by the caller. */
 static struct curl_slist *list_of(const char *lines)
 {
-    struct curl_slist *list = curl_slist_append(NULL, "Content-Type: application/json");
-    for (const char *line = lines; list && *line; line = strchr(line, '\n') + 1) {
+    struct curl_slist *list =
+        memory_need(curl_slist_append(NULL, "Content-Type: application/json"));
+    for (const char *line = lines; *line; line = strchr(line, '\n') + 1) {
         char one[HEADERS_SIZE];
         snprintf(one, sizeof one, "%.*s", (int)strcspn(line, "\r\n"), line);
-        struct curl_slist *longer = curl_slist_append(list, one);
-        if (!longer)
-            curl_slist_free_all(list);
-        list = longer;
+        list = memory_need(curl_slist_append(list, one));
     }
     return list;
 }
@@ -60,17 +56,11 @@ static struct curl_slist *list_of(const char *lines)
 struct api *api_create(const char *admin_token)
 {
     char token[HEADERS_SIZE] = "";
-    struct api *api = calloc(1, sizeof *api);
-    if (!api)
-        return NULL;
+    struct api *api = memory_take(sizeof *api);
     if (*admin_token)
         snprintf(token, sizeof token, "Authorization: Bearer %.2000s\n", admin_token);
-    *api =
-        (struct api){.curl = curl_easy_init(), .headers = list_of(token), .answer = calloc(1, 1)};
-    if (!api->curl || !api->headers || !api->answer) {
-        api_destroy(api);
-        return NULL;
-    }
+    *api = (struct api){
+        .curl = memory_need(curl_easy_init()), .headers = list_of(token), .answer = memory_take(1)};
     curl_easy_setopt(api->curl, CURLOPT_HTTPHEADER, api->headers);
     curl_easy_setopt(api->curl, CURLOPT_PROXY,
                      ""); /* http_proxy is not for the server under test */
@@ -354,8 +344,6 @@ bool api_buy(struct api *api, const char *server, const struct api_order *order,
              struct api_answer *out, struct error *error)
 {
     struct curl_slist *headers = list_of(order->lines);
-    if (!headers)
-        return error_fail(error, "out of memory");
     curl_easy_setopt(api->curl, CURLOPT_HTTPHEADER, headers);
     bool answered = api_post(api, server, order->path, order->body, out, error);
     curl_easy_setopt(api->curl, CURLOPT_HTTPHEADER, api->headers);

@@ -14,7 +14,7 @@
 
 struct api;
 
-/* `admin_token` ("": none) is sent with every call; borrowed. NULL when curl cannot start. */
+/* `admin_token` ("": none) is sent with every call; borrowed. */
 struct api *api_create(const char *admin_token);
 void api_destroy(struct api *api);
 

@@ -10,13 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum {
-    START_LIMIT_MS = 30000,
-    STOP_LIMIT_MS = 90000,
-    STALL_LIMIT_MS = 10000,
-    ARGUMENTS_MAX = 24,
-    ENVIRONMENT_MAX = 33
-};
+enum { START_LIMIT_MS = 30000, STOP_LIMIT_MS = 90000, STALL_LIMIT_MS = 10000, ARGUMENTS_MAX = 24 };
 
 bool instance_find_binary(const struct options *options, char *out, size_t size,
                           struct error *error)
@@ -108,9 +102,9 @@ static bool wait_listening(struct instance *instance, struct error *error)
  * All of them, so that nothing that the harness itself was started with reaches a server that is to
  * have none, and no file of a secret, which would contradict the secret. The texts are the pool's.
  */
-static bool list_backends(struct pool *pool, const char *texts[ENVIRONMENT_MAX],
-                          const struct options *options, struct error *error)
+static const char *const *list_backends(struct pool *pool, const struct options *options)
 {
+    const char **texts = pool_take(pool, (2 * option_table_backends.count + 1) * sizeof *texts);
     size_t count = 0;
     for (size_t i = 0; i < option_table_backends.count; i++) {
         const struct option_row *row = &option_table_backends.rows[i];
@@ -118,18 +112,10 @@ static bool list_backends(struct pool *pool, const char *texts[ENVIRONMENT_MAX],
         if (!row->environment)
             continue;
         option_variable(row, variable);
-        const char *value = option_text(row, options);
-        size_t size = sizeof variable + sizeof "_FILE" + strlen(value);
-        char *text = pool_take(pool, size), *file = pool_take(pool, size);
-        if (!text || !file || count + 2 >= ENVIRONMENT_MAX)
-            return error_fail(error, "out of memory");
-        snprintf(text, size, "%s=%s", variable, value);
-        snprintf(file, size, "%s_FILE", variable);
-        texts[count++] = text;
-        texts[count++] = file;
+        texts[count++] = pool_text(pool, "%s=%s", variable, option_text(row, options));
+        texts[count++] = pool_text(pool, "%s_FILE", variable);
     }
-    texts[count] = NULL;
-    return true;
+    return texts;
 }
 
 /* One that ran before listens where it did. */
@@ -166,9 +152,8 @@ static bool start_one(struct instance *instance, const struct options *options, 
         argv[count++] = digits[i];
     }
     struct pool pool = {NULL};
-    const char *backends[ENVIRONMENT_MAX];
-    bool started = list_backends(&pool, backends, options, error) &&
-                   process_start(&instance->process, argv, instance->log_path, backends, error);
+    bool started = process_start(&instance->process, argv, instance->log_path,
+                                 list_backends(&pool, options), error);
     pool_fini(&pool);
     return started && wait_listening(instance, error);
 }

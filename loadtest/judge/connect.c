@@ -1,6 +1,8 @@
 /* See connect.h. */
 #include "loadtest/judge/connect.h"
 
+#include "loadtest/base/pool.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,10 +117,6 @@ PGresult *tables_ask(const struct tables *tables, const char *sql, int count,
                      const char *const *values, struct error *error)
 {
     char *text = connect_qualify(sql, tables->schema);
-    if (!text) {
-        error_fail(error, "out of memory");
-        return NULL;
-    }
     PGresult *result = PQexecParams(tables->connection, text, count, NULL, values, NULL, NULL, 0);
     free(text);
     if (PQresultStatus(result) == PGRES_TUPLES_OK)
@@ -152,14 +150,10 @@ char *connect_qualify(const char *sql, const char *schema)
     static const char marker[] = "{schema}";
     char *text = NULL;
     size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to)
-        return NULL;
+    FILE *to = memory_need(open_memstream(&text, &size));
     for (const char *at; (at = strstr(sql, marker)); sql = at + strlen(marker))
         fprintf(to, "%.*s%s", (int)(at - sql), sql, schema);
     fputs(sql, to);
-    if (fclose(to) == 0)
-        return text;
-    free(text);
-    return NULL;
+    fclose(to);
+    return text;
 }

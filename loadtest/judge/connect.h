@@ -28,7 +28,7 @@ bool tables_open(struct tables *out, const char *conninfo, const char *applicati
                  const char *schema, struct error *error);
 
 /* Owned: `sql` with the schema in place of each "{schema}". Statements name it, because a
- * search_path would be lost in a pooler, or stay behind in it. NULL: out of memory. */
+ * search_path would be lost in a pooler, or stay behind in it. */
 char *connect_qualify(const char *sql, const char *schema);
 
 /* Asks for rows; `sql` as connect_qualify takes it. NULL, with what somebody has to do where a

@@ -28,6 +28,7 @@
 #include "loadtest/load/load.h"
 
 #include "base/clock.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/base/random.h"
 #include "loadtest/engine/engine.h"
 
@@ -350,10 +351,8 @@ static bool drive(struct open_loop *loop, struct error *error)
                                     .servers_count = load->targets_count};
     if (load->connections > CONNECTIONS_MAX)
         return error_fail(error, "more connections than it takes");
-    loop->carried = calloc(plan.connections, sizeof *loop->carried);
-    loop->repeats = calloc(plan.connections + 1, sizeof *loop->repeats);
-    if (!loop->carried || !loop->repeats)
-        return error_fail(error, "out of memory");
+    loop->carried = memory_take(plan.connections * sizeof *loop->carried);
+    loop->repeats = memory_take((plan.connections + 1) * sizeof *loop->repeats);
     bool made = plain_run(&plan, error);
     /* Processes started after this load get the scheduling of those started before it. */
     if (loop->began && !load->counted)
@@ -391,13 +390,10 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Of a list every latency is known exactly. */
-static bool read_list(const struct counted *counted, struct load_result *result,
-                      struct error *error)
+static void read_list(const struct counted *counted, struct load_result *result)
 {
     size_t last = counted->count - 1;
-    struct counted_call *calls = malloc(counted->count * sizeof *calls);
-    if (!calls)
-        return error_fail(error, "out of memory");
+    struct counted_call *calls = memory_take(counted->count * sizeof *calls);
     memcpy(calls, counted->calls, counted->count * sizeof *calls);
     qsort(calls, counted->count, sizeof *calls, by_time);
     result->p50_us = calls[last * 50 / 100].took_us;
@@ -405,15 +401,12 @@ static bool read_list(const struct counted *counted, struct load_result *result,
     result->p99_us = calls[last * 99 / 100].took_us;
     result->max_us = calls[last].took_us;
     free(calls);
-    return true;
 }
 
 bool open_loop_run(const struct load *load, struct load_result *result, struct error *error)
 {
     *result = (struct load_result){.parts_count = 0};
-    struct open_loop *loop = calloc(1, sizeof *loop);
-    if (!loop)
-        return error_fail(error, "out of memory");
+    struct open_loop *loop = memory_take(sizeof *loop);
     loop->load = load;
     loop->result = result;
     loop->detail = load->detail ? load->detail : &loop->own;
@@ -423,7 +416,7 @@ bool open_loop_run(const struct load *load, struct load_result *result, struct e
     bool made = drive(loop, error);
     result->duration_us = loop->answered_us - loop->began_us;
     if (made && load->counted)
-        made = read_list(load->counted, result, error);
+        read_list(load->counted, result);
     else if (made)
         read_schedule(loop);
     free(loop->carried);

@@ -6,6 +6,7 @@
 #include "loadtest/relay/relay.h"
 
 #include "base/clock.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/relay/link.h"
 
 #include <errno.h>
@@ -300,12 +301,8 @@ static void take_down(struct relay *relay)
 struct relay *relay_start(enum relay_protocol protocol, const char *path, const char *target,
                           struct error *error)
 {
-    struct relay *relay = calloc(1, sizeof *relay);
+    struct relay *relay = memory_take(sizeof *relay);
 
-    if (!relay) {
-        error_fail(error, "out of memory");
-        return NULL;
-    }
     relay->protocol = protocol;
     relay->listener = relay->epoll = relay->wake = -1;
     relay->shared.due_us = INT64_MAX;

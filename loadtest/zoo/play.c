@@ -58,7 +58,7 @@ static bool send_sql(struct sending *sending, struct error *error)
     for (int i = 0; i < count; i++)
         sent[i] = strcmp(values[i].sent, "null") == 0 ? NULL : values[i].sent;
     show(verb->shows.en, values, count, sending->text);
-    bool good = pg && sql && PQsendQueryParams(pg, sql, count, NULL, sent, NULL, NULL, 0) == 1;
+    bool good = pg && PQsendQueryParams(pg, sql, count, NULL, sent, NULL, NULL, 0) == 1;
     free(sql);
     if (pg && !good)
         connect_failed(pg, sending->text, error);

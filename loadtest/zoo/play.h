@@ -44,8 +44,7 @@ enum zoo_end zoo_end_of(const struct zoo_books *books);
 void zoo_print_act(FILE *to, const struct zoo_exhibit *exhibit, const struct zoo_record *record,
                    bool whole, int columns);
 
-/* An object a name, of `count` exhibits (server/api/page/page.js reads it). False: out of memory.
- */
-bool zoo_print_json(FILE *to, const struct zoo_pair *pairs, size_t count);
+/* An object a name, of `count` exhibits (server/api/page/page.js reads it). */
+void zoo_print_json(FILE *to, const struct zoo_pair *pairs, size_t count);
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "loadtest/zoo/exhibit.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/zoo/stage.h"
 
 #include "exhibit_text.h"
@@ -340,9 +341,7 @@ static bool read_text(struct zoo_exhibit *exhibit, char **copy, const char *file
                       struct error *error)
 {
     struct reader reader = {.exhibit = exhibit, .next_line = 1, .error = error};
-    *copy = strdup(text);
-    if (!*copy)
-        return error_fail(error, "out of memory");
+    *copy = memory_copy(text);
     reader.rest = *copy;
     for (char *line; (line = next_line(&reader)) != NULL;)
         if (*line && *line != '#' && !read_line(&reader, line))
@@ -391,11 +390,9 @@ void zoo_exhibit_drop(struct zoo_exhibit *exhibit)
 
 bool zoo_open(struct zoo *zoo, struct error *error)
 {
-    struct zoo_exhibit *exhibits = calloc(EXHIBIT_COUNT, sizeof *exhibits);
-    bool good = exhibits != NULL;
+    struct zoo_exhibit *exhibits = memory_take(EXHIBIT_COUNT * sizeof *exhibits);
+    bool good = true;
     *zoo = (struct zoo){.exhibits = exhibits};
-    if (!exhibits)
-        return error_fail(error, "out of memory");
     for (int i = 0; good && i < EXHIBIT_COUNT; i++) {
         char file[64];
         if (i == EXHIBIT_STEPS)

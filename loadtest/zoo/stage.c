@@ -2,6 +2,7 @@
 #include "loadtest/zoo/stage.h"
 
 #include "base/random/random.h"
+#include "loadtest/base/pool.h"
 #include "loadtest/judge/connect.h"
 #include "loadtest/judge/redis_link.h"
 
@@ -145,7 +146,7 @@ static bool run(PGconn *pg, const char *sql, struct error *error)
 bool zoo_stage_run(struct zoo_stage *stage, const char *sql, struct error *error)
 {
     char *text = connect_qualify(sql, ZOO_SCHEMA);
-    bool good = text ? run(stage->own.pg, text, error) : error_fail(error, "out of memory");
+    bool good = run(stage->own.pg, text, error);
     free(text);
     return good;
 }
@@ -171,11 +172,10 @@ static bool make_tables(struct zoo_stage *stage, struct error *error)
     bool good = run(stage->own.pg,
                     "SET search_path TO " ZOO_SCHEMA "; SET client_min_messages TO warning", error);
     for (int i = 0; good && i < SQL_SCHEMA_VERSION; i++) {
-        char *block = NULL;
-        if (asprintf(&block, "DO $zoo$ BEGIN\n%s\nEND $zoo$", sql_schema[i]) < 0)
-            return error_fail(error, "out of memory");
-        good = run(stage->own.pg, block, error);
-        free(block);
+        struct pool pool = {NULL};
+        good = run(stage->own.pg, pool_text(&pool, "DO $zoo$ BEGIN\n%s\nEND $zoo$", sql_schema[i]),
+                   error);
+        pool_fini(&pool);
     }
     return good;
 }

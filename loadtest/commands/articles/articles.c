@@ -6,6 +6,7 @@
  */
 #include "loadtest/commands/articles/articles.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/base/random.h"
 #include "loadtest/crowd/crowd.h"
 
@@ -55,17 +56,15 @@ static struct counted_call make_call(const struct article_experiment *experiment
                                  .wait_ms = timed && second ? HURRIED_MS : PATIENT_MS};
 }
 
-bool article_make_calls(const struct article_experiment *experiment, const struct options *options,
-                        struct counted *counted, struct error *error)
+void article_make_calls(const struct article_experiment *experiment, const struct options *options,
+                        struct counted *counted)
 {
     struct random random = random_begin(options->seed, 0);
     *counted = (struct counted){
-        .calls = calloc((size_t)experiment->calls, sizeof *counted->calls),
+        .calls = memory_take((size_t)experiment->calls * sizeof *counted->calls),
         .count = (size_t)experiment->calls,
         .may_shed = experiment->kind == ARTICLE_THRESHOLD || experiment->kind == ARTICLE_TIMED,
     };
-    if (!counted->calls)
-        return error_fail(error, "out of memory");
     for (int64_t i = 0; i < experiment->calls; i++)
         counted->calls[i] = make_call(experiment, options, i, &random);
     const int64_t expected[] = {
@@ -78,7 +77,6 @@ bool article_make_calls(const struct article_experiment *experiment, const struc
         [ARTICLE_TURNS] = experiment->calls,
     };
     counted->expected = expected[experiment->kind];
-    return true;
 }
 
 /* The calls for one product that were served, or were not. */
@@ -167,7 +165,7 @@ bool article_measure(struct harness *harness, const struct article_experiment *e
                      char ours[ARTICLE_OURS_SIZE], struct error *error)
 {
     struct counted counted;
-    bool made = article_make_calls(experiment, harness->options, &counted, error);
+    article_make_calls(experiment, harness->options, &counted);
     counted.must_shed = row->sheds;
     struct phase_plan plan = harness_plan(harness, harness_strategy(harness, row->strategy), 1);
     plan.scenario = experiment->products > 1 ? SCENARIO_SPREAD : SCENARIO_HOT;
@@ -182,7 +180,7 @@ bool article_measure(struct harness *harness, const struct article_experiment *e
     plan.load.products = experiment->products;
     plan.load.counted = &counted;
     *result = (struct phase_result){.plan = plan, .verdict = VERDICT_NO_RUN};
-    made = made && phase_run(&harness->fleet, &plan, result, error);
+    bool made = phase_run(&harness->fleet, &plan, result, error);
     result->plan.load.counted = NULL;
     *ours = '\0';
     if (made && result->verdict != VERDICT_NO_RUN)
@@ -225,7 +223,8 @@ static bool run_row(struct harness *harness, const struct article_experiment *ex
                         json_pack("{ss ss ss ss ss}", "number", experiment->article, "experiment",
                                   experiment->name, "did", row->did, "published", row->published,
                                   "ours", ours));
-    return harness_keep(harness, run, error) && made;
+    harness_keep(harness, run);
+    return made;
 }
 
 static bool run_experiment(struct harness *harness, struct options *settings,

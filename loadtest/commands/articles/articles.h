@@ -47,8 +47,8 @@ extern const struct article_experiment article_experiments[];
 extern const size_t article_experiments_count;
 
 /* Allocates the calls of an experiment; the caller frees counted->calls. */
-bool article_make_calls(const struct article_experiment *experiment, const struct options *options,
-                        struct counted *counted, struct error *error);
+void article_make_calls(const struct article_experiment *experiment, const struct options *options,
+                        struct counted *counted);
 
 /* One row on the fleet that is open; `ours`: what came of it, in words for the table. As phase_run:
  * false when there is no going on. */

@@ -15,6 +15,7 @@
  */
 #include "loadtest/commands/line/command_line.h"
 
+#include "loadtest/base/pool.h"
 #include "loadtest/base/terminal.h"
 #include "loadtest/commands/harness.h"
 #include "loadtest/crowd/crowd.h"
@@ -235,8 +236,8 @@ static bool let_them_buy(struct oasis *oasis, struct error *error)
     oasis->late_left = oasis->hall.tickets / LATE_SHARE;
     oasis->random = random_begin(options->seed, 0);
     http_request_query(oasis->query, options->wait_ms, options->body, NULL);
-    oasis->places = calloc((size_t)options->connections, sizeof *oasis->places);
-    bool made = oasis->places ? plain_run(&plan, error) : error_fail(error, "out of memory");
+    oasis->places = memory_take((size_t)options->connections * sizeof *oasis->places);
+    bool made = plain_run(&plan, error);
     oasis->ticked_us = 0; /* once more, with all that was sold */
     made = made && tick(oasis, clock_mono_us(), error);
     free(oasis->places);

@@ -44,7 +44,6 @@ static struct load load_of(double rate_per_s, int64_t duration_us)
 static void put_on_sale(int64_t stock)
 {
     struct api *api = api_create("");
-    assert_non_null(api);
     const struct api_sale sale = {.first = PRODUCT, .count = 1, .stock = stock};
     t_done(api_put_products(api, program->servers[0].url, &sale, &error), error);
     api_destroy(api);

@@ -97,7 +97,7 @@ static int64_t keys(void)
 /* Each exhibit on a line. */
 static void is_in(const char *document, const struct zoo_pair *pair)
 {
-    assert_true(zoo_print_json(t_print(), pair, 1));
+    zoo_print_json(t_print(), pair, 1);
     char *line = strchr(t_printed(), '\n') + 1;
     line[strcspn(line, "\n")] = '\0';
     if (!strstr(document, line))
