@@ -292,6 +292,7 @@ SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason
        hold_until, entered < pg_snapshot_xmin(pg_current_snapshot())
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE (entered, orders.id) > (coalesce((SELECT entered FROM orders WHERE id = $1::uuid), '0'::xid8), $1::uuid)
+  AND ($3::bigint IS NULL OR status = $3::bigint)
 ORDER BY entered, orders.id LIMIT $2::bigint
 
 -- name: orders_page_product
@@ -299,7 +300,8 @@ SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason
        hold_until, entered < pg_snapshot_xmin(pg_current_snapshot())
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE (entered, orders.id) > (coalesce((SELECT entered FROM orders WHERE id = $1::uuid), '0'::xid8), $1::uuid)
-  AND orders.product_id = $3::bigint
+  AND ($3::bigint IS NULL OR status = $3::bigint)
+  AND orders.product_id = $4::bigint
 ORDER BY entered, orders.id LIMIT $2::bigint
 
 -- name: orders_page_user
@@ -307,7 +309,8 @@ SELECT orders.id, orders.product_id, user_id, quantity, strategy, status, reason
        hold_until, entered < pg_snapshot_xmin(pg_current_snapshot())
 FROM orders JOIN product ON product.id = orders.product_id AND product.epoch = orders.epoch
 WHERE (entered, orders.id) > (coalesce((SELECT entered FROM orders WHERE id = $1::uuid), '0'::xid8), $1::uuid)
-  AND user_id = $3::bigint AND ($4::bigint IS NULL OR orders.product_id = $4::bigint)
+  AND ($3::bigint IS NULL OR status = $3::bigint)
+  AND user_id = $4::bigint AND ($5::bigint IS NULL OR orders.product_id = $5::bigint)
 ORDER BY entered, orders.id LIMIT $2::bigint
 
 -- The orders' rows as they were written, and what they became, behind a position: the transaction, the order and the

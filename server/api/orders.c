@@ -159,29 +159,24 @@ void orders_get(struct request *request)
         request_wait_call(request, found);
 }
 
-static enum catalog_result no_page(const struct call *call, struct error *error)
+static enum catalog_result no_page(int limit, struct error *error)
 {
-    error_set(error, ERROR_INTERNAL, "no memory for a page of %d orders", call->limit);
+    error_set(error, ERROR_INTERNAL, "no memory for a page of %d orders", limit);
     return CATALOG_FAILED;
 }
 
 static enum catalog_result list(struct call *call, struct pg *pg, struct error *error)
 {
-    struct order_record *records = calloc((size_t)call->limit, sizeof *records);
-    struct order_page page = {.product_id = call->id,
-                              .user_id = call->user_id,
-                              .has_after = call->has_order_id,
-                              .after = call->order_id,
-                              .limit = call->limit};
+    struct order_record *records = calloc((size_t)call->page.limit, sizeof *records);
     struct uuid next;
     bool has_next = false;
     char text[UUID_TEXT_LENGTH + 1];
     int n = 0;
 
     if (!records)
-        return no_page(call, error);
+        return no_page(call->page.limit, error);
     enum catalog_result result =
-        catalog_orders(pg, &page, call->task.until_us, records, &n, &next, &has_next, error);
+        catalog_orders(pg, &call->page, call->task.until_us, records, &n, &next, &has_next, error);
     if (has_next)
         uuid_format(&next, text);
     if (result == CATALOG_OK)
@@ -198,18 +193,21 @@ static void listed(struct request *request)
 
 void orders_list(struct request *request)
 {
-    enum { PRODUCT_ID, USER_ID, LIMIT, AFTER, PARAM_COUNT };
+    enum { PRODUCT_ID, USER_ID, STATUS, LIMIT, AFTER, PARAM_COUNT };
     struct param params[PARAM_COUNT] = {
         [PRODUCT_ID] = {.name = "product_id", .integer = true, .min = 1, .max = ORDER_ID_MAX},
         [USER_ID] = {.name = "user_id", .integer = true, .min = 1, .max = ORDER_ID_MAX},
+        [STATUS] = {.name = "status"},
         [LIMIT] = {.name = "limit", .integer = true, .min = 1, .max = CATALOG_PAGE_MAX},
         [AFTER] = {.name = "after"},
     };
-    struct uuid after = {0};
+    struct order_page page = {.limit = PAGE_DEFAULT};
     struct call *call;
     bool good = reader_query(request->query, params, PARAM_COUNT, &request->problem);
 
-    if (good && params[AFTER].given && !uuid_parse(params[AFTER].text, &after))
+    if (good && params[STATUS].given && !order_status_find(params[STATUS].text, &page.status))
+        good = problem_field(&request->problem, "status", "It takes a status of an order.");
+    if (good && params[AFTER].given && !uuid_parse(params[AFTER].text, &page.after))
         good = problem_field(&request->problem, "after", "It takes an order's id.");
     if (!good) {
         request_refuse(request);
@@ -218,11 +216,13 @@ void orders_list(struct request *request)
     call = request_call(request, list, ORDER_NOT_FOUND, ORDERS_LOOKUP_MS);
     if (!call)
         return;
-    call->id = params[PRODUCT_ID].number;
-    call->user_id = params[USER_ID].number;
-    call->limit = params[LIMIT].given ? (int)params[LIMIT].number : PAGE_DEFAULT;
-    call->order_id = after;
-    call->has_order_id = params[AFTER].given;
+    page.product_id = params[PRODUCT_ID].number;
+    page.user_id = params[USER_ID].number;
+    page.has_status = params[STATUS].given;
+    page.has_after = params[AFTER].given;
+    if (params[LIMIT].given)
+        page.limit = (int)params[LIMIT].number;
+    call->page = page;
     call->task.turn = TURN_LONG;
     request_wait_call(request, listed);
 }
@@ -258,7 +258,7 @@ static enum catalog_result follow(struct call *call, struct pg *pg, struct error
     int n = 0;
 
     if (!records)
-        return no_page(call, error);
+        return no_page(call->limit, error);
     enum catalog_result result =
         catalog_feed(pg, &call->position, call->limit, call->task.until_us, records, &n, error);
     if (result == CATALOG_OK) {

@@ -57,14 +57,13 @@ struct call {
 
     /* The arguments; each kind of call uses its own few. */
     struct uuid order_id;
-    bool has_order_id;
     int64_t id;
-    int64_t user_id;
     int64_t count;
     int64_t stock;
     int limit;
     unsigned given; /* members of a PATCH */
     struct feed_position position;
+    struct order_page page;
 
     /* What came of it. */
     struct product product; /* also what a PUT puts */

@@ -51,6 +51,16 @@ const char *order_status_name(enum order_status status)
     return status_names[status];
 }
 
+bool order_status_find(const char *name, enum order_status *out)
+{
+    for (size_t i = 0; i < sizeof status_names / sizeof *status_names; i++)
+        if (strcmp(name, status_names[i]) == 0) {
+            *out = (enum order_status)i;
+            return true;
+        }
+    return false;
+}
+
 enum order_status order_returned_status(enum order_kind kind)
 {
     return kind == ORDER_EXPIRE ? STATUS_EXPIRED : STATUS_CANCELLED;

@@ -106,6 +106,8 @@ enum order_status {
     STATUS_EXPIRED
 };
 const char *order_status_name(enum order_status status);
+/* False: no status has that name. */
+bool order_status_find(const char *name, enum order_status *out);
 /* What an order becomes that is given back by a cancel or an expire, and how that ends. */
 enum order_status order_returned_status(enum order_kind kind);
 enum order_outcome order_returned_outcome(enum order_kind kind);

@@ -309,19 +309,20 @@ enum catalog_result catalog_order_pay(struct pg *pg, const struct uuid *id, int6
 static enum pg_status exec_page(struct pg *pg, const struct order_page *page, int64_t until_us)
 {
     static const struct uuid first = {{0}};
-    struct pg_value values[4] = {pg_uuid(page->has_after ? &page->after : &first),
-                                 pg_int8(page->limit)};
+    struct pg_value values[5] = {pg_uuid(page->has_after ? &page->after : &first),
+                                 pg_int8(page->limit),
+                                 pg_int8_or_null(page->has_status, page->status)};
 
     if (page->user_id) {
-        values[2] = pg_int8(page->user_id);
-        values[3] = pg_int8_or_null(page->product_id != 0, page->product_id);
-        return pg_look(pg, SQL_ORDERS_PAGE_USER, values, 4, until_us);
+        values[3] = pg_int8(page->user_id);
+        values[4] = pg_int8_or_null(page->product_id != 0, page->product_id);
+        return pg_look(pg, SQL_ORDERS_PAGE_USER, values, 5, until_us);
     }
     if (page->product_id) {
-        values[2] = pg_int8(page->product_id);
-        return pg_look(pg, SQL_ORDERS_PAGE_PRODUCT, values, 3, until_us);
+        values[3] = pg_int8(page->product_id);
+        return pg_look(pg, SQL_ORDERS_PAGE_PRODUCT, values, 4, until_us);
     }
-    return pg_look(pg, SQL_ORDERS_PAGE, values, 2, until_us);
+    return pg_look(pg, SQL_ORDERS_PAGE, values, 3, until_us);
 }
 
 /* Of the page that was read: how many of its rows, from the first on, nothing can precede any more.

@@ -116,6 +116,8 @@ enum catalog_result catalog_order_pay(struct pg *pg, const struct uuid *id, int6
 struct order_page {
     int64_t product_id; /* 0: any */
     int64_t user_id;    /* 0: any */
+    bool has_status;
+    enum order_status status;
     bool has_after;
     struct uuid after; /* those that were written behind this one; behind none that is there: all */
     int limit;

@@ -157,6 +157,33 @@ TEST(orders_are_listed_in_pages)
     http_reply_fini(&page);
 }
 
+TEST(orders_are_listed_by_status)
+{
+    static const struct {
+        const char *query;
+        int first, count;
+    } lists[] = {{"product_id=1&status=confirmed", 1, 2},
+                 {"product_id=1&status=cancelled", 0, 1},
+                 {"product_id=1&user_id=10&status=cancelled", 0, 1},
+                 {"user_id=10&status=confirmed", 1, 1},
+                 {"product_id=1&status=expired", 0, 0},
+                 {"status=cancelled", 0, 1}};
+    char ids[3][37];
+
+    put_product(server, 1, "{\"stock\": 100}");
+    for (int i = 0; i < 3; i++)
+        buy(server, 1, 10 + i / 2, ids[i]);
+    expect_status(server, 200, "POST", t_text("/orders/%s/cancel", ids[0]), NULL, NULL);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const char *target = t_text("/orders?%s", lists[i].query);
+        struct http_reply page = expect(server, 200, "GET", target, NULL, NULL);
+        assert_int_equal(http_reply_count(&page, "orders"), lists[i].count);
+        if (lists[i].count)
+            assert_text(&page, "orders.0.id", ids[lists[i].first]);
+        http_reply_fini(&page);
+    }
+}
+
 TEST(a_cancel_gives_the_stock_back_once)
 {
     char id[37];

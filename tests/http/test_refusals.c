@@ -92,6 +92,8 @@ TEST(malformed_lists_are_400)
         {"/orders?limit=1000000000000000000000", "limit"},
         {"/orders?product_id=0", "product_id"},
         {"/orders?user_id=x", "user_id"},
+        {"/orders?status=sold", "status"},
+        {"/orders?status=", "status"},
         {"/orders?after=1", "after"},
         {"/orders?after=", "after"},
         {"/orders?offset=1", "offset"},

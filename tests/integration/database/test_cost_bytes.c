@@ -125,9 +125,11 @@ TEST(rows_and_arrays_are_counted)
     static const int64_t users[] = {42, 42, 43};
     static const char *const keys[] = {"a", NULL, "a longer key"};
 
-    assert_int_equal(pg_exec(measured.pg, SQL_ORDERS_PAGE,
-                             PG_ARGS(pg_uuid(&(struct uuid){{0}}), pg_int8(100)), soon()),
-                     PG_OK);
+    assert_int_equal(
+        pg_exec(measured.pg, SQL_ORDERS_PAGE,
+                PG_ARGS(pg_uuid(&(struct uuid){{0}}), pg_int8(100), pg_int8_or_null(false, 0)),
+                soon()),
+        PG_OK);
     assert_int_equal(pg_exec(measured.pg, SQL_BATCH_KEYS,
                              PG_ARGS(pg_int8s(users, 3), pg_texts(keys, 3)), soon()),
                      PG_OK);
