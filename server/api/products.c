@@ -235,12 +235,21 @@ void products_put(struct request *request)
         write_product(request, &product, given, put, put_done);
 }
 
+static bool is_unconditional(struct request *request)
+{
+    bool is = reader_unconditional(&request->headers, &request->problem);
+
+    if (!is)
+        request_refuse(request);
+    return is;
+}
+
 void products_patch(struct request *request)
 {
     struct product product = {.id = request->product_id};
     unsigned given = 0;
 
-    if (read_product(request, false, &product, &given))
+    if (is_unconditional(request) && read_product(request, false, &product, &given))
         write_product(request, &product, given, patch, patch_done);
 }
 
@@ -269,7 +278,8 @@ void products_put_run(struct request *request)
     };
     struct call *call;
 
-    if (!request_query(request, NULL, 0) || !request_json(request, members, MEMBER_COUNT))
+    if (!is_unconditional(request) || !request_query(request, NULL, 0) ||
+        !request_json(request, members, MEMBER_COUNT))
         return;
     if (members[FIRST_ID].number > ORDER_ID_MAX - members[COUNT].number + 1) {
         problem_field(&request->problem, "count", "The run would go beyond the largest id.");
@@ -346,6 +356,8 @@ void products_restock(struct request *request)
         .name = "quantity", .required = true, .min = 1, .max = ORDER_QUANTITY_MAX};
     struct order *order = &request->order;
 
+    if (!is_unconditional(request))
+        return;
     if (!submission_read(request, &quantity, 1)) {
         request_refuse(request);
         return;

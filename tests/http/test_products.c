@@ -330,6 +330,31 @@ TEST(a_put_may_ask_for_the_sale_that_it_follows)
                        "{\"stock\": 5}");
 }
 
+/* Who sends one believes that nothing is wiped, or added to another sale. */
+TEST(a_condition_that_nobody_looks_at_is_refused)
+{
+    static const struct {
+        const char *method, *target, *body;
+        bool takes_match;
+    } writes[] = {{"PUT", "/products", "{\"first_id\": 1, \"count\": 1, \"stock\": 5}", false},
+                  {"PATCH", "/products/1", "{\"name\": \"other\"}", false},
+                  {"POST", "/products/1/restock", "{\"quantity\": 5}", false},
+                  {"PUT", "/products/1", "{\"stock\": 5}", true}};
+    static const char *const others[] = {"If-None-Match: *\r\n",
+                                         "If-Unmodified-Since: Mon, 30 Nov 2026 00:00:00 GMT\r\n"};
+
+    put_product(server, 1, "{\"stock\": 9}");
+    for (size_t i = 0; i < sizeof writes / sizeof *writes; i++) {
+        if (!writes[i].takes_match)
+            expect_problem(server, 400, "invalid_header", "If-Match", writes[i].method,
+                           writes[i].target, "If-Match: \"1\"\r\n", writes[i].body);
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            expect_problem(server, 400, "invalid_header", NULL, writes[i].method, writes[i].target,
+                           others[k], writes[i].body);
+    }
+    assert_int_equal(witness_sale(witness, 1).stock, 9);
+}
+
 static const struct {
     const char *method;
     const char *target;

@@ -227,6 +227,9 @@ void reader_header(struct headers *headers, const char *name, size_t name_length
         headers->matches++;
         headers->match = value;
         headers->match_length = value_length;
+    } else if (NAMED(name, name_length, "if-none-match") ||
+               NAMED(name, name_length, "if-unmodified-since")) {
+        headers->conditions++;
     } else if (NAMED(name, name_length, "authorization")) {
         headers->authorizations++;
         headers->authorization = value;
@@ -334,6 +337,21 @@ bool reader_key(const struct headers *headers, char out[ORDER_KEY_MAX + 1], stru
         ORDER_KEY_MAX);
 }
 
+static bool has_no_other(const struct headers *headers, struct problem *problem)
+{
+    return headers->conditions == 0 ||
+           problem_set(problem, 400, "invalid_header", NULL,
+                       "No If-None-Match or If-Unmodified-Since is looked at.");
+}
+
+bool reader_unconditional(const struct headers *headers, struct problem *problem)
+{
+    if (headers->matches > 0)
+        return problem_set(problem, 400, "invalid_header", "If-Match",
+                           "PUT /products/ID alone looks at If-Match.");
+    return has_no_other(headers, problem);
+}
+
 bool reader_match(const struct headers *headers, int64_t *epoch, struct problem *problem)
 {
     char digits[24];
@@ -341,13 +359,13 @@ bool reader_match(const struct headers *headers, int64_t *epoch, struct problem 
 
     *epoch = 0;
     if (headers->matches == 0)
-        return true;
+        return has_no_other(headers, problem);
     if (headers->matches == 1 && length > 2 && length < sizeof digits && headers->match[0] == '"' &&
         headers->match[length - 1] == '"') {
         memcpy(digits, headers->match + 1, length - 2);
         digits[length - 2] = '\0';
         if (reader_integer(digits, 1, INT64_MAX, epoch))
-            return true;
+            return has_no_other(headers, problem);
     }
     return problem_set(problem, 400, "invalid_header", "If-Match",
                        "It takes one epoch in quotes, such as \"7\".");

@@ -66,7 +66,8 @@ struct headers {
     unsigned lengths;
     unsigned encodings;
     unsigned keys;
-    unsigned matches; /* If-Match */
+    unsigned matches;    /* If-Match */
+    unsigned conditions; /* other ones that a write may depend on */
     unsigned authorizations;
     bool forwarded;  /* a proxy's, a CDN's or a browser's mark: it came through somebody else */
     bool encoded;    /* the body is compressed, or the like */
@@ -105,8 +106,12 @@ char *reader_origin_form(char *target, struct headers *headers);
 bool reader_key(const struct headers *headers, char out[ORDER_KEY_MAX + 1],
                 struct problem *problem);
 
+/* 400 invalid_header when the write is to depend on something: nobody looks at that, and so what
+ * the client wants kept would be lost. */
+bool reader_unconditional(const struct headers *headers, struct problem *problem);
+
 /* *epoch is what If-Match names, "N" in quotes; 0 without one. 400 invalid_header when it breaks
- * the rules. */
+ * the rules, or there is a condition beside it. */
 bool reader_match(const struct headers *headers, int64_t *epoch, struct problem *problem);
 
 #endif
