@@ -129,7 +129,7 @@ static const struct option_row rows[] = {
                0, true, "CONNINFO",
                "PostgreSQL, as libpq takes it (the PG* variables); of cells each one's, in their "
                "order"),
-    NUMBER("product", AUDIT, COUNT, OF(audit, product), "0", 1, INT64_C(9007199254740991), "ID",
+    NUMBER("product", AUDIT, COUNT, OF(audit, product), "0", 1, INT64_MAX, "ID",
            "audit this product alone"),
     /* run, and what others take of the same */
     WORDS("strategies", RUN, LIST, OF(run, strategies), "usual", "a,b,...|usual|all",

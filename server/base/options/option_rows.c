@@ -5,6 +5,7 @@
 #include "base/options/secret.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,16 +106,17 @@ static bool refuse(const struct option_row *row, const char *name, const char *t
     return error_set(error, ERROR_INVALID, "%s takes %s, not \"%.64s\"", name, takes, text);
 }
 
-/* The number that the text begins with; *end is what stands behind it. What does not fit into the
- * type is out of every range. */
+/* The number that the text begins with; *end is what stands behind it. None is what does not fit
+ * into the type. */
 static bool read_digits(const char *text, int64_t *number, const char **end)
 {
     const char *digits = *text == '-' ? text + 1 : text;
     size_t length = strspn(digits, "0123456789");
 
+    errno = 0;
     *number = strtoll(text, NULL, 10);
     *end = digits + length;
-    return length > 0;
+    return length > 0 && errno == 0;
 }
 
 /* "500ms" as a number of the kind's own unit. */

@@ -102,6 +102,9 @@ TEST(reads_every_kind)
         120, wait_ms, 500, servers.count, 3, reset, true, database, "host=/here");
     takes("run --wait-ms 0 --work-ms 1s --duration 2000ms");
     HAS(options, wait_ms, 0, work_ms, 1000, duration_s, 2);
+    /* As large as a server's ids. */
+    assert_true(parse("audit --product 9223372036854775807", some_environment));
+    assert_false(parse("audit --product 9223372036854775808", some_environment));
     assert_true(parse("audit", some_environment));
     assert_string_equal(options.databases.items[0], "host=/there");
     refuses("record --database host=/one --database host=/two", "--server names what is before");
