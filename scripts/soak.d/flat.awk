@@ -13,7 +13,8 @@ BEGIN {
   absolute["clients"] = 6; share["clients"] = 0
 }
 
-NF != 3 || $3 !~ /^[0-9]+$/ { next }   # what could not be read: the server was away
+# What could not be read: the server was away. Redis counts among its clients the one that asks.
+NF != 3 || $3 !~ /^[0-9]+$/ || ($2 ~ /clients$/ && $3 == 0) { next }
 
 {
   if (!($2 in count)) names[++names_count] = $2

@@ -25,6 +25,7 @@ samples() { # KIB_A_MINUTE DESCRIPTORS_A_MINUTE
       printf "%d server-1.memory_kib %d\n", t, 20000 + 20000 * filled + busy * (t * 7919 % 9000) + kib * t / 60
       printf "%d server-1.descriptors %d\n", t, 25 + t * 31 % 3 + busy * 80 + descriptors * t / 60
       print t, "postgresql.sessions", t % 70 < 10 ? "" : 20 + busy * 50
+      print t, "stock.clients", t < 1500 && t % 70 < 10 ? 0 : 12 # killed, but not in the last five minutes
     }
   }'
 }
