@@ -226,14 +226,16 @@ int t_reserve_port(int *port)
     enum { FIRST = 10000, PORTS = 10000 }; /* ports.sh has what is above */
     static int tried;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = t_socket(AF_INET), on = 1;
+    int fd = t_socket(AF_INET), on = 1, failed;
 
     if (tried == 0)
         tried = getpid() * 101 % PORTS; /* a place of each process's own */
     do {
         *port = FIRST + tried++ % PORTS;
         at.sin_port = htons((uint16_t)*port);
-    } while (bind(fd, (const struct sockaddr *)&at, sizeof at) != 0 && errno == EADDRINUSE);
+        failed = bind(fd, (const struct sockaddr *)&at, sizeof at);
+    } while (failed != 0 && errno == EADDRINUSE);
+    assert_int_equal(failed, 0);
     /* Not before: two that may be used again could be bound to one port. */
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
     return fd;
