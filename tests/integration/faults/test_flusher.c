@@ -32,14 +32,17 @@ static int stop(void **state)
 }
 
 /* No WAL reaches the kernel but by a flush that somebody asks for: the WAL writer, which is woken
- * by whatever fills a page, a refusal's rollback too, is stopped. It lives until postgres_kill. */
+ * by whatever fills a page, a refusal's rollback too, is stopped. It lives until postgres_kill,
+ * and may begin after the first connection. */
 static void start_postgres(void)
 {
     here.postgres = postgres_create(settings);
     struct witness *witness = witness_open(postgres_conninfo(here.postgres, "postgres", NULL));
-    pid_t pid = (pid_t)witness_number(
-        witness, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'");
+    pid_t pid;
 
+    T_UNTIL((pid = (pid_t)witness_number(witness, "SELECT coalesce(max(pid), 0) FROM"
+                                                  " pg_stat_activity WHERE backend_type ="
+                                                  " 'walwriter'")) > 0);
     witness_close(witness);
     assert_int_equal(kill(pid, SIGSTOP), 0);
 }
