@@ -358,14 +358,16 @@ bool reader_match(const struct headers *headers, int64_t *epoch, struct problem 
     size_t length = headers->match_length;
 
     *epoch = 0;
+    if (!has_no_other(headers, problem))
+        return false;
     if (headers->matches == 0)
-        return has_no_other(headers, problem);
+        return true;
     if (headers->matches == 1 && length > 2 && length < sizeof digits && headers->match[0] == '"' &&
         headers->match[length - 1] == '"') {
         memcpy(digits, headers->match + 1, length - 2);
         digits[length - 2] = '\0';
         if (reader_integer(digits, 1, INT64_MAX, epoch))
-            return has_no_other(headers, problem);
+            return true;
     }
     return problem_set(problem, 400, "invalid_header", "If-Match",
                        "It takes one epoch in quotes, such as \"7\".");
